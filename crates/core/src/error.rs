@@ -1,0 +1,210 @@
+//! The one table of error codes, and the refusal that carries them.
+//!
+//! A code's name, exit status, HTTP status and retry advice are a stable contract; the message and
+//! the hint are for people and may change.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The exit status of a successful answer that found nothing or timed out: an outcome, not an error.
+pub const EXIT_NOTHING: u8 = 10;
+
+/// When the same request may succeed if it is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Not without a change to the request.
+    Never,
+    /// After somebody else's lease or change has ended.
+    Later,
+    /// At once, with the same `--key`.
+    Now,
+}
+
+macro_rules! codes {
+    ($($variant:ident $name:literal exit $exit:literal http $http:literal retry $retry:ident, $what:literal;)*) => {
+        /// Why a request was refused. The name is what programs match on.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $(#[doc = $what] $variant,)* }
+
+        impl Code {
+            /// Every code, in the order of the exit status.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The name in JSON.
+            pub const fn name(self) -> &'static str { match self { $(Code::$variant => $name,)* } }
+
+            /// The exit status of the command line.
+            pub const fn exit(self) -> u8 { match self { $(Code::$variant => $exit,)* } }
+
+            /// The HTTP status.
+            pub const fn http(self) -> u16 { match self { $(Code::$variant => $http,)* } }
+
+            /// Whether sending the request again can help.
+            pub const fn retry(self) -> Retry { match self { $(Code::$variant => Retry::$retry,)* } }
+
+            /// What the code means, in one sentence.
+            pub const fn meaning(self) -> &'static str { match self { $(Code::$variant => $what,)* } }
+        }
+    };
+}
+
+codes! {
+    LeaseConflict "lease_conflict" exit 20 http 409 retry Later,
+        "Somebody holds a live lease on the thread.";
+    LeaseLost "lease_lost" exit 20 http 409 retry Never,
+        "The caller does not hold the thread any more: its lease ended, was taken over, or needs its token.";
+    KeyConflict "key_conflict" exit 20 http 409 retry Never,
+        "The idempotency key was used before with other content.";
+    AlreadyExists "already_exists" exit 20 http 409 retry Never,
+        "What should be made is there already.";
+    InvalidInput "invalid_input" exit 30 http 400 retry Never,
+        "An argument is missing, malformed, unknown or out of range.";
+    TooLarge "too_large" exit 30 http 413 retry Never,
+        "A text is longer than a message may carry.";
+    InvalidTransition "invalid_transition" exit 30 http 422 retry Never,
+        "The thread's status does not allow this step.";
+    NotAllowed "not_allowed" exit 30 http 403 retry Never,
+        "The caller may not do this to this thread.";
+    StoreNotFound "store_not_found" exit 40 http 404 retry Never,
+        "There is no store where one was looked for.";
+    ThreadNotFound "thread_not_found" exit 40 http 404 retry Never,
+        "No thread has this id.";
+    MessageNotFound "message_not_found" exit 40 http 404 retry Never,
+        "No message has this id.";
+    Storage "storage" exit 50 http 503 retry Now,
+        "The store could not be read or written.";
+    StoreCorrupt "store_corrupt" exit 50 http 500 retry Never,
+        "The file is damaged, or is not an inbox store.";
+    StoreNewer "store_newer" exit 50 http 500 retry Never,
+        "The store was written by a newer version of inbox.";
+    Internal "internal" exit 50 http 500 retry Never,
+        "A fault in inbox itself.";
+}
+
+impl Code {
+    /// The code with this name.
+    pub fn named(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.name() == name)
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Code::named(&name).ok_or_else(|| serde::de::Error::custom(format!("unknown code {name}")))
+    }
+}
+
+/// Separates message and hint where only one text can be carried.
+const CARRIER: char = '\u{1f}';
+
+/// A refused request: what happened, what to do next, and a stable code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What programs match on.
+    pub code: Code,
+    /// What happened, with the value, in lower case.
+    pub message: String,
+    /// What to do next, where there is something to do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+    /// Stable values for programs.
+    #[serde(default, skip_serializing_if = "no_details")]
+    pub details: Box<Map<String, Value>>,
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands over the field as it is")]
+fn no_details(details: &Box<Map<String, Value>>) -> bool {
+    details.is_empty()
+}
+
+impl Refusal {
+    /// A refusal without hint and details.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Refusal {
+            code,
+            message: message.into(),
+            hint: String::new(),
+            details: Box::default(),
+        }
+    }
+
+    /// Bad input.
+    pub fn input(message: impl Into<String>) -> Self {
+        Refusal::new(Code::InvalidInput, message)
+    }
+
+    /// The refusal as one text, for frameworks that carry nothing else; [`Refusal::from_carried`] reads it.
+    pub fn carried(&self) -> String {
+        if self.hint.is_empty() {
+            self.message.clone()
+        } else {
+            format!("{}{CARRIER}{}", self.message, self.hint)
+        }
+    }
+
+    /// Bad input as a framework carried it, or said it itself.
+    pub fn from_carried(text: &str) -> Self {
+        match text.split_once(CARRIER) {
+            Some((message, hint)) => Refusal::input(message).hint(hint),
+            None => Refusal::input(text),
+        }
+    }
+
+    /// The same refusal, when it has been printed already.
+    pub fn said(mut self) -> Self {
+        self.details.clear();
+        self.message.clear();
+        self
+    }
+
+    /// Says what to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds a value that programs may rely on.
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_and_an_exit_status_of_the_contract() {
+        let names: HashSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!([20, 30, 40, 50].contains(&code.exit()), "{code}");
+            assert!((400..=599).contains(&code.http()), "{code}");
+            assert_eq!(Code::named(code.name()), Some(*code));
+            assert!(code.meaning().ends_with('.'), "{code}");
+        }
+    }
+}

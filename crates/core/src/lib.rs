@@ -1,0 +1,23 @@
+//! The domain of `inbox`: its words, ids, names and addresses, the lifecycle of a thread, and the
+//! one table of error codes.
+//!
+//! Pure: no I/O, no async, no clock. Every decision takes `now`; who asks and what is stored come
+//! in as [`lifecycle::Facts`].
+
+pub mod address;
+pub mod error;
+pub mod id;
+pub mod lifecycle;
+pub mod limit;
+pub mod name;
+pub mod record;
+pub mod sabotage;
+pub mod text;
+pub mod word;
+
+pub use address::{Address, Mode};
+pub use error::{Code, Refusal};
+pub use id::{ArtifactId, EventId, LeaseToken, MessageId, ThreadId};
+pub use name::{AgentName, Label, SessionId};
+pub use record::{Artifact, Event, Lease, Message, Thread};
+pub use word::{AgentKind, Auth, EventType, Kind, Priority, RefType, Status};

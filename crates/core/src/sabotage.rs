@@ -1,0 +1,60 @@
+//! Planted bugs, so that the checkers stay sharp.
+//!
+//! Each name is one bug that a checker must catch; `make sabotage` builds with the `sabotage`
+//! feature and runs every checker against the bug it is for. Without the feature
+//! [`planted`] is the constant `false` and the bugs are not in the binary.
+
+/// The bugs that can be planted, with the promise each of them breaks.
+pub const PLANTED: &[(&str, &str)] = &[
+    (
+        "deferred_begin",
+        "a write transaction that does not take the write lock first",
+    ),
+    (
+        "no_epoch_check",
+        "a lease token of an earlier claim is taken for the current one",
+    ),
+    (
+        "live_lease_ignored",
+        "a claim takes a thread that somebody holds",
+    ),
+    (
+        "expiry_ignored",
+        "a lease that has ended still lets its holder write",
+    ),
+    (
+        "name_is_enough",
+        "a name that claimed a thread twice may still write without its token",
+    ),
+    (
+        "ring_before_commit",
+        "waiters are woken before there is anything to see",
+    ),
+    (
+        "bell_without_register",
+        "a waiter reads the bell after it looked, not before",
+    ),
+    (
+        "ack_before_commit",
+        "an answer is printed before the write is on disk",
+    ),
+    ("key_forgotten", "a keyed write is not remembered"),
+    ("cursor_inclusive", "a cursor gives its own event again"),
+    (
+        "number_at_insert",
+        "PostgreSQL numbers an event before it is committed",
+    ),
+];
+
+/// Whether the bug `name` is planted in this process (`INBOX_SABOTAGE=name`).
+#[cfg(feature = "sabotage")]
+pub fn planted(name: &str) -> bool {
+    std::env::var("INBOX_SABOTAGE").is_ok_and(|wanted| wanted == name)
+}
+
+/// Whether the bug `name` is planted: never, in a binary built without the feature.
+#[cfg(not(feature = "sabotage"))]
+#[inline]
+pub const fn planted(_name: &str) -> bool {
+    false
+}

@@ -1,0 +1,57 @@
+//! Untrusted text made safe to print.
+
+/// Makes control and bidirectional characters visible, so that mail cannot drive a terminal or
+/// reorder what a person reads. Line breaks and tabs are kept when `lines` is true.
+pub fn visible(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
+    let harmless = |c: char| !is_active(c) || (lines && (c == '\n' || c == '\t'));
+    if text.chars().all(harmless) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if lines && chars.peek() == Some(&'\n') => {}
+            '\n' if !lines => out.push('⏎'),
+            c if harmless(c) => out.push(c),
+            // The pictures of C0 controls are what people know them by: ␛ for escape.
+            c if (c as u32) < 0x20 => out.extend(char::from_u32(0x2400 + c as u32)),
+            '\u{7f}' => out.push('␡'),
+            c => out.extend(c.escape_unicode()),
+        }
+    }
+    out.into()
+}
+
+/// Whether a character acts on the terminal or on the direction of the text around it, or hides.
+fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escape_sequences_and_direction_overrides_become_visible() {
+        assert_eq!(visible("\u{1b}[31mred", true), "␛[31mred");
+        assert_eq!(visible("a\u{202e}b", true), "a\\u{202e}b");
+        assert_eq!(visible("\u{9b}31m", true), "\\u{9b}31m");
+        assert_eq!(visible("one\ntwo", true), "one\ntwo");
+        assert_eq!(visible("one\ntwo", false), "one⏎two");
+        assert_eq!(visible("dos\r\nline", true), "dos\nline");
+        assert_eq!(visible("over\rwrite", true), "over␍write");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_active_survives(text in "\\PC*|.*|[\u{0}-\u{ff}\u{2000}-\u{2070}]*") {
+            prop_assert!(!visible(&text, false).chars().any(is_active));
+            prop_assert!(!visible(&text, true).chars().any(|c| is_active(c) && c != '\n' && c != '\t'));
+        }
+    }
+}

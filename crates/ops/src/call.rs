@@ -1,0 +1,259 @@
+//! How an operation is called: by whom, on what, and how often it takes effect.
+
+use std::time::Duration;
+
+use inbox_core::record::Millis;
+use inbox_core::sabotage::planted;
+use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
+use inbox_store::bell::Key;
+use inbox_store::{Abort, Asking, Store, ThreadRow, Tx};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::answer::Answer;
+
+/// What an operation does to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes nothing.
+    Read,
+    /// It writes; `--key` makes a retry safe, `--lease` proves a claim.
+    Write,
+    /// It changes nothing and blocks until there is something.
+    Wait,
+}
+
+/// Whether an operation needs to know who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// Without an agent it is refused.
+    Required,
+    /// It does more for a known agent.
+    Optional,
+    /// It does not ask; an `agent` among its fields is an ordinary filter.
+    Ignored,
+}
+
+/// A request that can be carried out.
+pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
+    /// Its name on every surface.
+    const NAME: &'static str;
+    /// What it does to the store.
+    const EFFECT: Effect;
+    /// Whether it needs to know who calls.
+    const IDENTITY: Identity;
+    /// What it answers.
+    type Answer: Answer;
+
+    /// Carries it out.
+    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;
+}
+
+/// An operation that waits: a poll, around which each surface does its own waiting.
+pub trait Waiting: Operation {
+    /// What one wait remembers between its polls: where it began.
+    type State: Default;
+
+    /// What to listen for.
+    fn key(&self, caller: &Caller) -> Key;
+
+    /// How long to wait at the most; `None` without end.
+    fn timeout(&self) -> Option<Duration>;
+
+    /// Looks once.
+    fn poll(
+        &self,
+        state: &mut Self::State,
+        inbox: &Inbox,
+        caller: &Caller,
+    ) -> Result<Self::Answer, Refusal>;
+
+    /// Whether an answer ends the wait.
+    fn is_over(answer: &Self::Answer) -> bool;
+
+    /// When the wait must look again although nothing rang, in the store's time.
+    fn wake_at(_state: &Self::State) -> Option<Millis> {
+        None
+    }
+
+    /// Tells the wait that whoever started it is gone, so that it keeps nothing alive on its behalf.
+    fn orphan(_state: &mut Self::State) {}
+
+    /// Whether each answer is only one of many, as in following a log.
+    fn is_stream(&self) -> bool {
+        false
+    }
+}
+
+/// Who calls, as the surface established it.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The agent.
+    pub agent: Option<AgentName>,
+    /// Its session.
+    pub session: Option<SessionId>,
+    /// The proof of its claim.
+    pub lease: Option<LeaseToken>,
+    /// What makes a retry of this call have one effect.
+    pub key: Option<Label>,
+    /// How the sender was established.
+    pub auth: Auth,
+    /// Whether it may act on threads that are not its own.
+    pub may_override: bool,
+}
+
+impl Caller {
+    /// A caller on the local command line: it is who it says, and says so unverified.
+    pub fn local(agent: Option<AgentName>) -> Self {
+        Caller {
+            agent,
+            session: None,
+            lease: None,
+            key: None,
+            auth: Auth::Local,
+            may_override: true,
+        }
+    }
+
+    /// The agent, or the refusal that asks for it.
+    pub fn agent(&self) -> Result<&AgentName, Refusal> {
+        self.agent.as_ref().ok_or_else(|| {
+            Refusal::input("who is calling? no agent was named")
+                .hint("pass --agent NAME, or set INBOX_AGENT")
+        })
+    }
+
+    pub(crate) fn asking(&self) -> Asking {
+        Asking {
+            agent: self.agent.clone(),
+            session: self.session.clone(),
+            token: self.lease,
+            may_override: self.may_override,
+        }
+    }
+}
+
+/// The operations' view of a store.
+pub struct Inbox {
+    store: Store,
+}
+
+impl Inbox {
+    /// The operations on this store.
+    pub fn new(store: Store) -> Self {
+        Inbox { store }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Runs a write: who calls is established, a keyed retry gives the first answer, and otherwise `f`
+    /// decides and writes in one transaction.
+    pub(crate) fn write<O: Operation>(
+        &self,
+        request: &O,
+        caller: &Caller,
+        mut f: impl FnMut(&mut Tx<'_>, &AgentName) -> Result<O::Answer, Abort>,
+    ) -> Result<O::Answer, Refusal> {
+        let digest = match &caller.key {
+            Some(_) => Some(digest(request)?),
+            None => None,
+        };
+        let written = self.store.write(|tx| {
+            let agent = identify(tx, caller)?;
+            if let (Some(key), Some(digest)) = (&caller.key, &digest)
+                && let Some(replay) = tx.recall(&agent, key.as_str())?
+            {
+                if replay.digest != *digest {
+                    return Err(Refusal::new(
+                        Code::KeyConflict,
+                        format!("{agent} has used the key {key} for another command"),
+                    )
+                    .hint(
+                        "a retry must repeat the command exactly; a new command needs a new --key",
+                    )
+                    .into());
+                }
+                let mut answer: O::Answer =
+                    serde_json::from_str(&replay.answer).map_err(unreadable)?;
+                answer.go_on_at(replay.next_event_id);
+                return Ok((answer, true));
+            }
+            let answer = f(tx, &agent)?;
+            if let (Some(key), Some(digest)) = (&caller.key, &digest)
+                && answer.is_something()
+                && !planted("key_forgotten")
+            {
+                let text = serde_json::to_string(&answer).map_err(unreadable)?;
+                tx.remember(&agent, key.as_str(), digest, &text)?;
+            }
+            Ok((answer, false))
+        })?;
+        let (mut answer, is_replay) = written.value;
+        if !is_replay {
+            answer.go_on_at(written.next_event_id);
+        }
+        Ok(answer)
+    }
+
+    /// An empty answer is only given by a sound store; a damaged one can look empty.
+    pub(crate) fn confirm_empty(&self) -> Result<(), Refusal> {
+        self.store.confirm_empty().map_err(Into::into)
+    }
+}
+
+/// The thread, or the refusal that says there is none.
+pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> {
+    tx.load_thread(id)?.ok_or_else(|| {
+        Refusal::new(Code::ThreadNotFound, format!("there is no thread {id}"))
+            .hint("inbox list shows the threads of this store")
+            .detail("thread_id", id.to_string())
+            .into()
+    })
+}
+
+/// Who calls: the agent it names, or the one whose claim its token proves.
+fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<AgentName, Abort> {
+    if let Some(agent) = &caller.agent {
+        return Ok(agent.clone());
+    }
+    let Some(token) = &caller.lease else {
+        return Ok(caller.agent().cloned()?);
+    };
+    tx.agent_of_token(token)?.ok_or_else(|| {
+        Refusal::new(
+            Code::LeaseLost,
+            "this lease token is of no claim that was ever made here",
+        )
+        .hint("pass the lease_token of inbox claim, on the store that gave it")
+        .into()
+    })
+}
+
+/// What makes two requests the same: the operation and every field.
+fn digest<O: Operation>(request: &O) -> Result<String, Refusal> {
+    let text = serde_json::to_string(request)
+        .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
+    let mut hash = Sha256::new();
+    hash.update(O::NAME.as_bytes());
+    hash.update(b"\n");
+    hash.update(text.as_bytes());
+    Ok(hash
+        .finalize()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+fn unreadable(error: serde_json::Error) -> Abort {
+    Refusal::new(
+        Code::Internal,
+        format!("a remembered answer cannot be read: {error}"),
+    )
+    .into()
+}

@@ -1,0 +1,45 @@
+//! `release`: give a thread back.
+
+use inbox_core::lifecycle::{Command, decide};
+use inbox_core::{EventId, Refusal, ThreadId};
+use inbox_store::Step;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Released;
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+
+/// Give a thread back, so that another can claim it
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    /// Give back this thread, which the caller holds
+    pub thread: ThreadId,
+}
+
+impl Operation for Release {
+    const NAME: &'static str = "release";
+    const EFFECT: Effect = Effect::Write;
+    const IDENTITY: Identity = Identity::Required;
+    type Answer = Released;
+
+    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Released, Refusal> {
+        inbox.write(self, caller, |tx, agent| {
+            let row = thread(tx, self.thread)?;
+            let facts = tx.facts(&row, &caller.asking())?;
+            let decision = decide(&facts, Command::Release, tx.now())?;
+            let step = Step {
+                agent,
+                session: caller.session.as_ref(),
+                decision,
+                lease_ms: None,
+                message: None,
+            };
+            let row = tx.commit_step(row, step)?.row;
+            Ok(Released {
+                thread: row.thread,
+                next_event_id: EventId(0),
+            })
+        })
+    }
+}

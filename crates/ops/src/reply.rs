@@ -1,0 +1,60 @@
+//! `reply`: an answer, or another word, in a thread.
+
+use inbox_core::{Address, Kind, Refusal, ThreadId};
+
+use crate::answer::Posted;
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::content::message_request;
+use crate::send::add_message;
+
+message_request! {
+    /// Reply inside a thread
+    ///
+    /// An answer wakes a worker that waits with wait-reply. No lease is needed.
+    pub struct Reply {
+        /// Reply in this thread
+        pub thread: ThreadId,
+        /// Say whom it is for, when it is not everybody that the thread is addressed to
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub to: Vec<Address>,
+        /// Say what the message is; an answer unless told otherwise
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub kind: Option<Kind>,
+    }
+}
+
+impl Operation for Reply {
+    const NAME: &'static str = "reply";
+    const EFFECT: Effect = Effect::Write;
+    const IDENTITY: Identity = Identity::Required;
+    type Answer = Posted;
+
+    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
+        let mut message =
+            self.content()
+                .message(caller, self.kind.unwrap_or(Kind::Answer), None)?;
+        message.to.clone_from(&self.to);
+        inbox.write(self, caller, |tx, agent| {
+            let mut message = message.clone();
+            let row = thread(tx, self.thread)?;
+            message.parent = row.thread.latest_message_id;
+            // Who answers a holder speaks to the holder.
+            if message.to.is_empty()
+                && let Some(holder) = row.holder.as_ref().filter(|holder| *holder != agent)
+            {
+                message.to = vec![Address::from(holder)];
+            } else if message.to.is_empty() && row.thread.created_by != *agent {
+                message.to = vec![Address::from(&row.thread.created_by)];
+            }
+            add_message(
+                tx,
+                self.thread,
+                caller,
+                agent,
+                message,
+                Vec::new(),
+                self.content().warnings(),
+            )
+        })
+    }
+}

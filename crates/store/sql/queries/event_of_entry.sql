@@ -1,0 +1,1 @@
+SELECT event_id FROM log WHERE entry_no = $1

@@ -1,0 +1,1 @@
+SELECT address_no FROM addresses WHERE address = $1

@@ -1,0 +1,1 @@
+SELECT agent_no FROM agents WHERE name = $1

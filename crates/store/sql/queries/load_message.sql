@@ -1,0 +1,1 @@
+SELECT * FROM message_rows WHERE entry_no = $1

@@ -1,0 +1,1 @@
+SELECT * FROM thread_rows WHERE thread_no = $1

@@ -1,0 +1,1 @@
+SELECT COALESCE(MAX(event_id), 0) FROM log

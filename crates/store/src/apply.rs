@@ -1,0 +1,502 @@
+//! What is written: a new thread, or a decision on an existing one, with its event and message.
+
+use inbox_core::lifecycle::{Decision, LeaseChange};
+use inbox_core::record::{ArtifactMetadata, Millis, message_uid};
+use inbox_core::{
+    Address, AgentName, Artifact, ArtifactId, Auth, EventType, Kind, Message, MessageId, Priority,
+    RefType, SessionId, Status, Thread, ThreadId,
+};
+use serde_json::Value;
+
+use crate::bell::Key;
+use crate::error::StoreError;
+use crate::row::ThreadRow;
+use crate::sql;
+use crate::tx::Tx;
+use crate::value::Param;
+
+/// A message to be written.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// What it is.
+    pub kind: Kind,
+    /// Who it is for; empty means the thread's own addresses.
+    pub to: Vec<Address>,
+    /// One line.
+    pub summary: String,
+    /// The text.
+    pub body: String,
+    /// Structured content.
+    pub payload_json: Value,
+    /// Structured context beside the payload.
+    pub context: Value,
+    /// An open, dotted word.
+    pub message_type: Option<String>,
+    /// The message that it follows from.
+    pub parent: Option<MessageId>,
+    /// When it expires.
+    pub expires_at: Option<Millis>,
+    /// How its sender was established.
+    pub auth: Auth,
+    /// What is attached.
+    pub artifacts: Vec<NewArtifact>,
+}
+
+/// A file reference to be attached.
+#[derive(Debug, Clone)]
+pub struct NewArtifact {
+    /// The path as it was given.
+    pub path: String,
+    /// `file` or `reference`.
+    pub kind: String,
+    /// What was found there.
+    pub metadata: ArtifactMetadata,
+}
+
+/// A thread to be opened.
+#[derive(Debug, Clone)]
+pub struct NewThread {
+    /// What it is about.
+    pub subject: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// A scheduler's run.
+    pub run: Option<String>,
+    /// A scheduler's task.
+    pub task: Option<String>,
+    /// The entity that it is about.
+    pub entity: Option<(RefType, String)>,
+}
+
+/// Who writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    name: &'a AgentName,
+    agent_no: i64,
+    session: Option<&'a SessionId>,
+}
+
+/// A decision to be committed.
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// Who takes it.
+    pub agent: &'a AgentName,
+    /// From which session.
+    pub session: Option<&'a SessionId>,
+    /// What was decided.
+    pub decision: Decision,
+    /// The length of a lease that is taken or extended.
+    pub lease_ms: Option<i64>,
+    /// The message that goes with it.
+    pub message: Option<NewMessage>,
+}
+
+/// What a step left.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The thread as it is now.
+    pub row: ThreadRow,
+    /// The message that was written.
+    pub message: Option<Message>,
+    /// What was attached to it.
+    pub artifacts: Vec<Artifact>,
+}
+
+/// The lease's part of an entry.
+#[derive(Debug, Default)]
+struct LeasePart {
+    epoch: Option<i64>,
+    secret: Option<i64>,
+    until: Option<Millis>,
+}
+
+impl Tx<'_> {
+    /// Opens a thread with its first message.
+    pub fn open_thread(
+        &mut self,
+        agent: &AgentName,
+        session: Option<&SessionId>,
+        new: NewThread,
+        message: NewMessage,
+    ) -> Result<Recorded, StoreError> {
+        let now = self.now();
+        let creator_no = self.ensure_agent(agent)?;
+        let mut address_nos = Vec::with_capacity(message.to.len());
+        for address in &message.to {
+            address_nos.push(self.ensure_address(address)?);
+        }
+        let to_no = address_nos[0];
+        let to_list = list_of(&message.to);
+        let (ref_type, ref_id) = new.entity.unzip();
+        let thread_no = self.key_of(
+            &sql::INSERT_THREAD,
+            &[
+                Status::Pending.code().into(),
+                new.priority.code().into(),
+                message.kind.code().into(),
+                creator_no.into(),
+                to_no.into(),
+                to_list.as_deref().into(),
+                now.0.into(),
+                message.expires_at.map(|time| time.0).into(),
+                ref_type.map(RefType::code).into(),
+                ref_id.as_deref().into(),
+                new.run.as_deref().into(),
+                new.task.as_deref().into(),
+                new.subject.as_str().into(),
+            ],
+        )?;
+        let mut row = ThreadRow {
+            thread: Thread {
+                thread_id: ThreadId::new(thread_no),
+                run_id: new.run.unwrap_or_default(),
+                task_id: new.task.unwrap_or_default(),
+                subject: new.subject,
+                created_by: agent.clone(),
+                assigned_to: String::new(),
+                to: message.to.clone(),
+                status: Status::Pending,
+                priority: new.priority,
+                attempts: 0,
+                latest_message_id: None,
+                ref_type,
+                ref_id,
+                created_at: now,
+                updated_at: now,
+            },
+            version: 1,
+            opened_by: message.kind,
+            epoch: 0,
+            holder: None,
+            holder_session: None,
+            lease_secret: None,
+            lease_ms: None,
+            claimed_at: None,
+            lease_until: None,
+            expires_at: message.expires_at,
+            holder_no: None,
+        };
+        row.assign();
+        for address_no in address_nos {
+            self.rows(
+                &sql::INSERT_RECIPIENT,
+                &[
+                    address_no.into(),
+                    thread_no.into(),
+                    row.thread.priority.code().into(),
+                    i64::from(row.is_queued()).into(),
+                ],
+            )?;
+        }
+        let source = Source {
+            name: agent,
+            agent_no: creator_no,
+            session,
+        };
+        let decision = Decision {
+            event: EventType::Created,
+            status: Status::Pending,
+            lease: LeaseChange::Keep,
+            is_override: false,
+        };
+        let (message, artifacts) = self.append(
+            &row,
+            source,
+            decision,
+            LeasePart::default(),
+            Some((message, to_no)),
+        )?;
+        row.thread.latest_message_id = message.as_ref().map(|message| message.message_id);
+        let latest = row.thread.latest_message_id.map(MessageId::key);
+        self.rows(&sql::SET_LATEST_MESSAGE, &[latest.into(), thread_no.into()])?;
+        self.ring_for(&row);
+        Ok(Recorded {
+            row,
+            message,
+            artifacts,
+        })
+    }
+
+    /// Commits a decision on a thread by compare-and-set, with its event and message.
+    pub fn commit_step(
+        &mut self,
+        mut row: ThreadRow,
+        step: Step<'_>,
+    ) -> Result<Recorded, StoreError> {
+        let now = self.now();
+        let agent_no = self.ensure_agent(step.agent)?;
+        let source = Source {
+            name: step.agent,
+            agent_no,
+            session: step.session,
+        };
+        let was_queued = row.is_queued();
+        self.ring_for(&row);
+        row.thread.status = step.decision.status;
+        row.thread.updated_at = now;
+        let mut part = LeasePart::default();
+        match step.decision.lease {
+            LeaseChange::Keep => {}
+            LeaseChange::Take { until } => {
+                row.epoch += 1;
+                row.thread.attempts += 1;
+                row.holder = Some(step.agent.clone());
+                row.holder_no = Some(agent_no);
+                row.holder_session = step.session.cloned();
+                row.lease_secret = Some(random()?.cast_signed() & i64::MAX);
+                row.lease_ms = step.lease_ms;
+                row.claimed_at = Some(now);
+                row.lease_until = Some(until);
+                part = LeasePart {
+                    epoch: Some(row.epoch),
+                    secret: row.lease_secret,
+                    until: Some(until),
+                };
+            }
+            LeaseChange::Extend { until } => {
+                row.lease_ms = step.lease_ms;
+                row.lease_until = Some(until);
+                part = LeasePart {
+                    epoch: Some(row.epoch),
+                    secret: None,
+                    until: Some(until),
+                };
+            }
+            LeaseChange::Finish => row.lease_until = None,
+            LeaseChange::Drop => {
+                row.epoch += 1;
+                row.holder = None;
+                row.holder_no = None;
+                row.holder_session = None;
+                row.lease_secret = None;
+                row.lease_ms = None;
+                row.claimed_at = None;
+                row.lease_until = None;
+                part.epoch = Some(row.epoch);
+            }
+        }
+        row.assign();
+        let message = match step.message {
+            None => None,
+            Some(mut message) => {
+                if message.to.is_empty() {
+                    message.to.clone_from(&row.thread.to);
+                }
+                let to_no = self.ensure_address(&message.to[0])?;
+                Some((message, to_no))
+            }
+        };
+        let (message, artifacts) = self.append(&row, source, step.decision, part, message)?;
+        if let Some(message) = &message {
+            row.thread.latest_message_id = Some(message.message_id);
+            self.rings.extend(message.to.iter().map(Key::from));
+        }
+        self.compare_and_set(&mut row)?;
+        if was_queued != row.is_queued() {
+            for address in &row.thread.to {
+                let queued = i64::from(row.is_queued());
+                let params = [
+                    queued.into(),
+                    row.thread.thread_id.key().into(),
+                    address.as_str().into(),
+                ];
+                self.rows(&sql::SET_QUEUED, &params)?;
+            }
+        }
+        self.ring_for(&row);
+        Ok(Recorded {
+            row,
+            message,
+            artifacts,
+        })
+    }
+
+    fn compare_and_set(&mut self, row: &mut ThreadRow) -> Result<(), StoreError> {
+        let updated = self.first(
+            &sql::UPDATE_THREAD,
+            &[
+                row.thread.status.code().into(),
+                row.thread.attempts.into(),
+                row.epoch.into(),
+                row.holder_no.into(),
+                row.holder_session.as_ref().map(SessionId::as_str).into(),
+                row.lease_secret.into(),
+                row.lease_ms.into(),
+                row.claimed_at.map(|time| time.0).into(),
+                row.lease_until.map(|time| time.0).into(),
+                row.thread.latest_message_id.map(MessageId::key).into(),
+                row.thread.updated_at.0.into(),
+                row.thread.thread_id.key().into(),
+                row.version.into(),
+            ],
+        )?;
+        match updated {
+            Some(mut updated) => row.version = updated.int()?,
+            None => return Err(StoreError::Raced),
+        }
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        row: &ThreadRow,
+        source: Source<'_>,
+        decision: Decision,
+        lease: LeasePart,
+        message: Option<(NewMessage, i64)>,
+    ) -> Result<(Option<Message>, Vec<Artifact>), StoreError> {
+        let now = self.now();
+        let thread_id = row.thread.thread_id;
+        let (message, to_no) = message.unzip();
+        let uid_random = if message.is_some() {
+            Some(random()?.cast_signed())
+        } else {
+            None
+        };
+        let to_list = message.as_ref().and_then(|message| list_of(&message.to));
+        let payload = message
+            .as_ref()
+            .and_then(|message| stored_json(&message.payload_json));
+        let context = message
+            .as_ref()
+            .and_then(|message| stored_json(&message.context));
+        let body = message
+            .as_ref()
+            .map(|message| message.body.as_str())
+            .filter(|body| !body.is_empty());
+        let params: [Param<'_>; 22] = [
+            thread_id.key().into(),
+            decision.event.code().into(),
+            decision.status.code().into(),
+            source.agent_no.into(),
+            source.session.map(SessionId::as_str).into(),
+            now.0.into(),
+            lease.epoch.into(),
+            lease.secret.into(),
+            lease.until.map(|time| time.0).into(),
+            decision.is_override.then_some(1_i64).into(),
+            message.as_ref().map(|message| message.kind.code()).into(),
+            to_no.into(),
+            message.as_ref().map(|message| message.auth.code()).into(),
+            uid_random.into(),
+            message
+                .as_ref()
+                .and_then(|message| message.parent)
+                .map(MessageId::key)
+                .into(),
+            message
+                .as_ref()
+                .and_then(|message| message.expires_at)
+                .map(|time| time.0)
+                .into(),
+            message
+                .as_ref()
+                .and_then(|message| message.message_type.as_deref())
+                .into(),
+            to_list.as_deref().into(),
+            message
+                .as_ref()
+                .map(|message| message.summary.as_str())
+                .into(),
+            body.into(),
+            payload.as_deref().into(),
+            context.as_deref().into(),
+        ];
+        let entry_no = self.key_of(&sql::INSERT_ENTRY, &params)?;
+        self.entries.push(entry_no);
+        let Some(message) = message else {
+            return Ok((None, Vec::new()));
+        };
+        let message_id = MessageId::new(entry_no);
+        let mut artifacts = Vec::with_capacity(message.artifacts.len());
+        for artifact in message.artifacts {
+            artifacts.push(self.attach(message_id, artifact)?);
+        }
+        let message = Message {
+            message_id,
+            uid: message_uid(now, entry_no, uid_random.unwrap_or(0)),
+            thread_id,
+            from_agent: source.name.clone(),
+            from_session: source.session.cloned(),
+            to_agent: message
+                .to
+                .first()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            to: message.to,
+            kind: message.kind,
+            message_type: message.message_type,
+            summary: message.summary,
+            body: message.body,
+            payload_json: message.payload_json,
+            context: message.context,
+            parent_message_id: message.parent,
+            expires_at: message.expires_at,
+            verified: message.auth != Auth::Local,
+            auth: message.auth,
+            created_at: now,
+        };
+        Ok((Some(message), artifacts))
+    }
+
+    fn attach(&mut self, message_id: MessageId, new: NewArtifact) -> Result<Artifact, StoreError> {
+        let now = self.now();
+        let key = self.key_of(
+            &sql::INSERT_ARTIFACT,
+            &[
+                message_id.key().into(),
+                new.path.as_str().into(),
+                new.kind.as_str().into(),
+                new.metadata.size.into(),
+                new.metadata.sha256.as_deref().into(),
+                new.metadata.media_type.as_deref().into(),
+                now.0.into(),
+            ],
+        )?;
+        Ok(Artifact {
+            artifact_id: ArtifactId::new(key),
+            message_id,
+            path: new.path,
+            kind: new.kind,
+            metadata_json: new.metadata,
+            created_at: now,
+        })
+    }
+
+    /// Notes whom the change concerns, to be rung once it is committed.
+    fn ring_for(&mut self, row: &ThreadRow) {
+        let mut keys = vec![
+            Key::Any,
+            Key::Thread(row.thread.thread_id),
+            Key::from(&row.thread.created_by),
+        ];
+        keys.extend(row.holder.as_ref().map(Key::from));
+        keys.extend(row.thread.to.iter().map(Key::from));
+        for key in keys {
+            if !self.rings.contains(&key) {
+                self.rings.push(key);
+            }
+        }
+    }
+}
+
+/// Several addresses as the list column keeps them; one needs no list.
+fn list_of(addresses: &[Address]) -> Option<String> {
+    (addresses.len() > 1).then(|| {
+        addresses
+            .iter()
+            .map(Address::as_str)
+            .collect::<Vec<_>>()
+            .join(" ")
+    })
+}
+
+/// A payload as it is kept; an empty object is kept as nothing.
+fn stored_json(value: &Value) -> Option<String> {
+    let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+    (!empty).then(|| value.to_string())
+}
+
+fn random() -> Result<u64, StoreError> {
+    getrandom::u64().map_err(|error| StoreError::Database(format!("no random numbers: {error}")))
+}

@@ -1,0 +1,94 @@
+//! What can go wrong in a store, before it becomes a [`Refusal`].
+
+use inbox_core::{Code, Refusal};
+
+/// A failure of the store itself; the rules' refusals are [`Refusal`]s.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no store at this place.
+    #[error("there is no store at {0}")]
+    NotFound(String),
+    /// The file is damaged or is something else.
+    #[error("{place} is not a sound inbox store: {problem}")]
+    Corrupt {
+        /// The file or database.
+        place: String,
+        /// What was found.
+        problem: String,
+    },
+    /// The store has a schema that this program does not know.
+    #[error("the store has schema {found}, and this program knows up to {known}")]
+    Newer {
+        /// The store's schema.
+        found: i64,
+        /// This program's schema.
+        known: i64,
+    },
+    /// The database refused; the text is its own.
+    #[error("{0}")]
+    Database(String),
+    /// Somebody kept the write lock longer than a writer may wait.
+    #[error("{0}")]
+    Busy(String),
+    /// The connection was lost when the write may have been committed already.
+    #[error("whether the write took effect is not known: {0}")]
+    Unknown(String),
+    /// The thread changed between reading and writing: decide again.
+    #[error("the thread was changed at the same time")]
+    Raced,
+    /// A stored value that no version of this program writes.
+    #[error("the store holds {0}, which no version of inbox writes")]
+    Unreadable(String),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::NotFound(_) => Refusal::new(Code::StoreNotFound, message)
+                .hint("make one with inbox init, or name another with --db or INBOX_DB"),
+            StoreError::Corrupt { .. } | StoreError::Unreadable(_) => {
+                Refusal::new(Code::StoreCorrupt, message)
+                    .hint("inbox doctor says what is wrong; restore the newest inbox backup, and keep the damaged file")
+            }
+            StoreError::Newer { .. } => Refusal::new(Code::StoreNewer, message)
+                .hint("use the version of inbox that wrote the store, or a later one"),
+            StoreError::Busy(_) => Refusal::new(Code::Storage, message)
+                .hint("inbox doctor names the process that holds the lock; try again with the same --key"),
+            StoreError::Unknown(_) => Refusal::new(Code::Storage, message)
+                .hint("try again with the same --key, which has one effect; without a key, look with inbox list first"),
+            StoreError::Database(_) | StoreError::Raced => Refusal::new(Code::Storage, message)
+                .hint("nothing was written; inbox doctor checks the store; then try again with the same --key"),
+        }
+    }
+}
+
+/// Why a transaction ended without a commit.
+#[derive(Debug)]
+pub enum Abort {
+    /// A rule said no.
+    Refused(Refusal),
+    /// The store failed.
+    Failed(StoreError),
+}
+
+impl From<Refusal> for Abort {
+    fn from(refusal: Refusal) -> Self {
+        Abort::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for Abort {
+    fn from(error: StoreError) -> Self {
+        Abort::Failed(error)
+    }
+}
+
+impl From<Abort> for Refusal {
+    fn from(abort: Abort) -> Self {
+        match abort {
+            Abort::Refused(refusal) => refusal,
+            Abort::Failed(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Numbered points at which a process can be made to die, for the harnesses that prove that dying
+//! there loses nothing. Active only on stores that were created for tests.
+
+/// A point in the life of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// The write lock is not yet taken.
+    BeforeLock = 1,
+    /// The transaction has begun.
+    AfterBegin = 2,
+    /// Everything is written and nothing is committed.
+    BeforeCommit = 3,
+    /// The commit is on disk; nobody has been told.
+    AfterCommit = 4,
+    /// The log is about to be moved into the database file.
+    BeforeCheckpoint = 5,
+    /// The log has been moved.
+    AfterCheckpoint = 6,
+    /// The lock is free; waiters have not been rung.
+    BeforeRing = 7,
+    /// Waiters have been rung; the answer is not printed.
+    AfterRing = 8,
+    /// A new store's file exists under its temporary name.
+    InitFile = 9,
+    /// A step of the schema is about to be committed.
+    BeforeMigration = 10,
+    /// A step of the schema has been committed.
+    AfterMigration = 11,
+    /// A new store is complete and does not have its name yet.
+    InitBeforeName = 12,
+    /// A new store has its name.
+    InitAfterName = 13,
+    /// A backup is complete and does not have its name yet.
+    BackupBeforeName = 14,
+    /// A backup has its name.
+    BackupAfterName = 15,
+}
+
+impl Point {
+    /// Every point.
+    pub const ALL: [Point; 15] = [
+        Point::BeforeLock,
+        Point::AfterBegin,
+        Point::BeforeCommit,
+        Point::AfterCommit,
+        Point::BeforeCheckpoint,
+        Point::AfterCheckpoint,
+        Point::BeforeRing,
+        Point::AfterRing,
+        Point::InitFile,
+        Point::BeforeMigration,
+        Point::AfterMigration,
+        Point::InitBeforeName,
+        Point::InitAfterName,
+        Point::BackupBeforeName,
+        Point::BackupAfterName,
+    ];
+}
+
+/// Which point is armed: none, but on a store for tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Armed(Option<u32>);
+
+impl Armed {
+    /// Reads `INBOX_FAIL_POINT`; the caller has made sure that the store is for tests.
+    pub(crate) fn from_environment() -> Self {
+        Armed(
+            std::env::var("INBOX_FAIL_POINT")
+                .ok()
+                .and_then(|number| number.parse().ok()),
+        )
+    }
+
+    /// Dies here, as kill -9 does, when the point is the armed one.
+    pub(crate) fn reach(self, point: Point) {
+        if self.0 == Some(point as u32) {
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::KILL,
+            );
+        }
+    }
+}
+
+/// Whether the environment asks for anything that only a store for tests may grant.
+pub(crate) fn is_asked_for() -> bool {
+    ["INBOX_FAIL_POINT", "INBOX_NOW", "INBOX_PRETEND_FS"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
+}

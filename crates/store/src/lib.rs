@@ -1,0 +1,377 @@
+//! The durable store: one SQL text on SQLite and PostgreSQL, transactions around the rules of
+//! `inbox-core`, and the doorbell that wakes those who wait.
+//!
+//! It holds no rule of its own: what may happen to a thread is decided by
+//! [`inbox_core::lifecycle::decide`], and a [`Tx`] commits the decision by compare-and-set.
+
+mod apply;
+pub mod bell;
+mod driver;
+mod error;
+mod facts;
+mod fail;
+mod location;
+mod postgres;
+mod query;
+mod row;
+pub mod sql;
+mod sqlite;
+mod sys;
+mod tx;
+mod value;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use inbox_core::record::Millis;
+use inbox_core::sabotage::planted;
+use inbox_core::{EventId, Refusal};
+
+pub use apply::{NewArtifact, NewMessage, NewThread, Recorded, Step};
+use bell::{Bell, Key};
+use driver::{Driver, Mode};
+pub use error::{Abort, StoreError};
+pub use facts::Asking;
+pub use fail::Point as FailPoint;
+pub use location::Location;
+pub use query::{EventFilter, Labels, ThreadFilter};
+pub use row::ThreadRow;
+pub use tx::{Replay, Tx};
+
+/// How often a write that met another one is decided again before it gives up.
+const RACES: u32 = 100;
+
+/// An open store.
+pub struct Store {
+    driver: Mutex<Box<dyn Driver>>,
+    bell: Bell,
+    clock: Clock,
+    location: Location,
+    /// A commit that was put off by a planted bug.
+    #[cfg(feature = "sabotage")]
+    put_off: std::sync::atomic::AtomicBool,
+}
+
+/// Where the time comes from.
+#[derive(Debug, Clone, Default)]
+pub enum Clock {
+    /// The database's clock.
+    #[default]
+    Database,
+    /// A clock that a test sets, in milliseconds.
+    Manual(Arc<AtomicI64>),
+}
+
+/// What a committed write gave.
+#[derive(Debug)]
+pub struct Written<T> {
+    /// What the transaction gave.
+    pub value: T,
+    /// The number of its last event, or of the newest one when it wrote none.
+    pub next_event_id: EventId,
+}
+
+/// What `init` found or made.
+#[derive(Debug, Clone, Copy)]
+pub struct Initialised {
+    /// The schema that the store has now.
+    pub schema_version: i64,
+    /// Whether it was made just now.
+    pub created: bool,
+}
+
+impl Store {
+    /// Makes a store unless there is one, and brings an older one up to this program's schema.
+    pub fn init(location: &Location) -> Result<Initialised, StoreError> {
+        let for_tests = std::env::var_os("INBOX_TEST_STORE").is_some();
+        let created = match location {
+            Location::File(path) => {
+                refuse_network(path, None)?;
+                let armed = if for_tests {
+                    fail::Armed::from_environment()
+                } else {
+                    fail::Armed::default()
+                };
+                sqlite::init(path, armed, for_tests)?
+            }
+            Location::Postgres(url) => {
+                let (mut driver, created) = postgres::Postgres::create(url)?;
+                upgrade(&mut driver)?;
+                if created && for_tests {
+                    driver.begin(Mode::Write)?;
+                    driver.query(&sql::SAVE_META, &["purpose".into(), "test".into()])?;
+                    driver.commit()?;
+                }
+                created
+            }
+        };
+        Store::open(location)?;
+        Ok(Initialised {
+            schema_version: sql::SCHEMA_VERSION,
+            created,
+        })
+    }
+
+    /// Opens a store that exists.
+    pub fn open(location: &Location) -> Result<Store, StoreError> {
+        let (mut driver, bell): (Box<dyn Driver>, Bell) = match location {
+            Location::File(path) => {
+                refuse_network(path, None)?;
+                let mut driver = sqlite::Sqlite::open(path)?;
+                if fail::is_asked_for() && is_for_tests(&mut driver)? {
+                    driver.arm();
+                    let pretended = std::env::var("INBOX_PRETEND_FS").ok();
+                    refuse_network(
+                        path,
+                        pretended.and_then(|magic| u64::from_str_radix(&magic, 16).ok()),
+                    )?;
+                }
+                (Box::new(driver), Bell::open(sqlite::beside(path, "-bell")))
+            }
+            Location::Postgres(url) => (Box::new(postgres::Postgres::connect(url)?), Bell::none()),
+        };
+        upgrade(driver.as_mut())?;
+        let clock = match std::env::var("INBOX_NOW")
+            .ok()
+            .and_then(|now| now.parse::<Millis>().ok())
+        {
+            Some(now) if is_for_tests(driver.as_mut())? => {
+                Clock::Manual(Arc::new(AtomicI64::new(now.0)))
+            }
+            _ => Clock::Database,
+        };
+        Ok(Store {
+            driver: Mutex::new(driver),
+            bell,
+            clock,
+            location: location.clone(),
+            #[cfg(feature = "sabotage")]
+            put_off: std::sync::atomic::AtomicBool::new(false),
+        })
+    }
+
+    /// The same store under a clock that a test sets.
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Where the store is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The doorbell.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
+    /// Runs `f` on one consistent snapshot. Nothing that it does is kept.
+    pub fn read<T>(&self, f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>) -> Result<T, Refusal> {
+        let mut driver = self.driver();
+        driver.number()?;
+        driver.begin(Mode::Read)?;
+        let outcome = self
+            .now(driver.as_mut())
+            .map_err(Abort::from)
+            .and_then(|now| f(&mut Tx::new(driver.as_mut(), now)));
+        driver.rollback();
+        outcome.map_err(Into::into)
+    }
+
+    /// Runs `f` in one transaction that is on disk when this returns. When `f` refuses, nothing of it
+    /// stays. `f` may run several times, when others change the same thread.
+    pub fn write<T>(
+        &self,
+        mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<Written<T>, Refusal> {
+        let mut driver = self.driver();
+        let mut races = 0;
+        loop {
+            match self.attempt(driver.as_mut(), &mut f) {
+                Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
+                outcome => return outcome.map_err(Into::into),
+            }
+        }
+    }
+
+    fn attempt<T>(
+        &self,
+        driver: &mut dyn Driver,
+        f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<Written<T>, Abort> {
+        driver.begin(Mode::Write)?;
+        let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
+            let mut tx = Tx::new(driver, now);
+            let value = f(&mut tx)?;
+            Ok((value, tx.entries, tx.rings))
+        });
+        let (value, entries, rings) = match outcome {
+            Ok(done) => done,
+            Err(abort) => {
+                driver.rollback();
+                return Err(abort);
+            }
+        };
+        if planted("ring_before_commit") {
+            self.bell.ring(&rings);
+        }
+        #[cfg(feature = "sabotage")]
+        if planted("ack_before_commit") {
+            self.put_off.store(true, Ordering::SeqCst);
+            return Ok(Written {
+                value,
+                next_event_id: EventId(entries.last().copied().unwrap_or(0)),
+            });
+        }
+        if let Err(error) = driver.commit() {
+            driver.rollback();
+            return Err(error.into());
+        }
+        let numbered = driver.number();
+        if !planted("ring_before_commit") {
+            self.ring(&rings);
+        }
+        let next = numbered.and_then(|()| match entries.last() {
+            Some(&entry) => driver.event_of(entry).map(EventId),
+            None => newest_event(driver),
+        });
+        // The write is committed whatever happened after it: it must not be run again.
+        let next_event_id = next.map_err(|error| StoreError::Unknown(error.to_string()))?;
+        Ok(Written {
+            value,
+            next_event_id,
+        })
+    }
+
+    fn ring(&self, rings: &[Key]) {
+        let armed = self.armed();
+        armed.reach(FailPoint::BeforeRing);
+        self.bell.ring(rings);
+        armed.reach(FailPoint::AfterRing);
+    }
+
+    fn armed(&self) -> fail::Armed {
+        // Only the driver knows whether the store is for tests; the bell dies with the same switch.
+        if matches!(self.location, Location::File(_)) && fail::is_asked_for() {
+            fail::Armed::from_environment()
+        } else {
+            fail::Armed::default()
+        }
+    }
+
+    /// The number of the newest event.
+    pub fn newest_event(&self) -> Result<EventId, Refusal> {
+        self.read(|tx| tx.newest_event())
+    }
+
+    /// A number that changes when others commit; nothing where looking is the only way to know.
+    pub fn change_mark(&self) -> Option<i64> {
+        self.driver().change_mark()
+    }
+
+    /// The database's integrity: the problems found.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        self.driver().check()
+    }
+
+    /// Makes sure that a store in which nothing was found is sound, where that is quick.
+    pub fn confirm_empty(&self) -> Result<(), StoreError> {
+        self.driver().confirm_empty()
+    }
+
+    /// What `doctor` reports about the database.
+    pub fn describe(&self) -> Result<Vec<(&'static str, String)>, StoreError> {
+        self.driver().describe()
+    }
+
+    /// Copies the store to a new file, consistently, while others write.
+    pub fn backup(&self, to: &std::path::Path) -> Result<(), StoreError> {
+        self.driver().backup(to)
+    }
+
+    /// Prepares every statement, which fails when the text and the schema do not agree.
+    pub fn prepare_all(&self) -> Result<(), StoreError> {
+        let mut driver = self.driver();
+        sql::ALL
+            .iter()
+            .try_for_each(|statement| driver.prepare(statement))
+    }
+
+    fn driver(&self) -> MutexGuard<'_, Box<dyn Driver>> {
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self, driver: &mut dyn Driver) -> Result<Millis, StoreError> {
+        match &self.clock {
+            Clock::Database => driver.now(),
+            Clock::Manual(millis) => Ok(Millis(millis.load(Ordering::SeqCst))),
+        }
+    }
+}
+
+#[cfg(feature = "sabotage")]
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.put_off.load(Ordering::SeqCst) {
+            let _ = self.driver().commit();
+        }
+    }
+}
+
+/// The version of SQLite that is compiled in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
+fn newest_event(driver: &mut dyn Driver) -> Result<EventId, StoreError> {
+    driver.begin(Mode::Read)?;
+    let newest = Tx::new(driver, Millis(0)).newest_event();
+    driver.rollback();
+    newest.map_err(|abort| match abort {
+        Abort::Failed(error) => error,
+        Abort::Refused(refusal) => StoreError::Database(refusal.message),
+    })
+}
+
+fn is_for_tests(driver: &mut dyn Driver) -> Result<bool, StoreError> {
+    driver.begin(Mode::Read)?;
+    let found = driver.query(&sql::LOAD_META, &["purpose".into()]);
+    driver.rollback();
+    Ok(found?
+        .first_mut()
+        .and_then(|row| row.text().ok())
+        .as_deref()
+        == Some("test"))
+}
+
+fn upgrade(driver: &mut dyn Driver) -> Result<(), StoreError> {
+    let found = driver.schema_version()?;
+    let known = sql::SCHEMA_VERSION;
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    sql::MIGRATIONS
+        .iter()
+        .filter(|step| step.version > found)
+        .try_for_each(|step| driver.migrate(step))
+}
+
+fn refuse_network(path: &std::path::Path, pretended: Option<u64>) -> Result<(), StoreError> {
+    if std::env::var_os("INBOX_ALLOW_NETWORK_FS").is_some() {
+        return Ok(());
+    }
+    let place = if path.exists() {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    match sqlite::is_network_fs(place, pretended) {
+        None => Ok(()),
+        Some(name) => Err(StoreError::Database(format!(
+            "{} is on a network file system ({name}), where SQLite's locks do not hold; \
+             keep the store on a local disk, or share a PostgreSQL database",
+            path.display()
+        ))),
+    }
+}

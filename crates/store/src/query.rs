@@ -1,0 +1,302 @@
+//! What is read: candidates, lists, histories, events. Nothing here changes anything.
+
+use inbox_core::sabotage::planted;
+use inbox_core::{AgentName, Artifact, Event, EventId, Kind, Message, Status, ThreadId};
+
+use crate::error::StoreError;
+use crate::row::{self, ThreadRow};
+use crate::sql::{self, Sql};
+use crate::tx::Tx;
+use crate::value::Param;
+
+/// A scheduler's labels to filter by; what is not set matches all.
+#[derive(Debug, Clone, Default)]
+pub struct Labels {
+    /// With this run.
+    pub run: Option<String>,
+    /// With this task.
+    pub task: Option<String>,
+}
+
+impl Labels {
+    fn params(&self) -> [Param<'_>; 2] {
+        [self.run.as_deref().into(), self.task.as_deref().into()]
+    }
+}
+
+/// Which threads `list` gives; what is not set matches all.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadFilter {
+    /// These statuses; none means every one.
+    pub status: Vec<Status>,
+    /// Opened by this agent.
+    pub created_by: Option<AgentName>,
+    /// Held by this agent, or waiting for this address.
+    pub assigned_to: Option<String>,
+    /// With these labels.
+    pub labels: Labels,
+    /// Created by, held by or addressed to this agent.
+    pub agent: Option<AgentName>,
+}
+
+/// Which events a watcher wakes on; what is not set matches all.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    /// Events that left one of these statuses; none means every one.
+    pub status: Vec<Status>,
+    /// In threads with these labels.
+    pub labels: Labels,
+    /// In this thread.
+    pub thread: Option<ThreadId>,
+    /// By others, in threads that this agent created, holds or is reached by.
+    pub agent: Option<AgentName>,
+}
+
+/// The set of words as bits; an empty list is every word.
+fn bits<W: Copy>(words: &[W], bit: impl Fn(W) -> i64) -> i64 {
+    if words.is_empty() {
+        i64::from(i16::MAX)
+    } else {
+        words.iter().fold(0, |set, &word| set | bit(word))
+    }
+}
+
+impl Tx<'_> {
+    fn threads(
+        &mut self,
+        sql: &'static Sql,
+        params: &[Param<'_>],
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        self.rows(sql, params)?
+            .iter_mut()
+            .map(ThreadRow::read)
+            .collect()
+    }
+
+    /// Work for an address that could be claimed now: pending, then with a lease that ran out; each in
+    /// the order in which claims take it.
+    pub fn claimable(
+        &mut self,
+        labels: &Labels,
+        address_no: i64,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        self.candidates(&sql::QUEUED, labels, address_no, limit)
+    }
+
+    /// The same, for a transaction that will claim the best of them.
+    pub fn claimable_to_take(
+        &mut self,
+        labels: &Labels,
+        address_no: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        self.candidates(&sql::TAKE_QUEUED, labels, address_no, 1)
+    }
+
+    fn candidates(
+        &mut self,
+        queued: &'static Sql,
+        labels: &Labels,
+        address_no: i64,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        let now = self.now().0;
+        let [run, task] = labels.params();
+        let mut found = self.threads(
+            queued,
+            &[address_no.into(), now.into(), run, task, limit.into()],
+        )?;
+        found.extend(self.threads(
+            &sql::LAPSED,
+            &[now.into(), address_no.into(), run, task, limit.into()],
+        )?);
+        Ok(found)
+    }
+
+    /// Work for an address by stored status, claimable or not.
+    pub fn reached_by_status(
+        &mut self,
+        labels: &Labels,
+        address_no: i64,
+        status: &[Status],
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        let now = self.now().0;
+        let [run, task] = labels.params();
+        let mut found = Vec::new();
+        let mut others = status.to_vec();
+        // Pending work has an index of its own, and there may be a million of it.
+        if status.contains(&Status::Pending) {
+            found = self.threads(
+                &sql::QUEUED,
+                &[address_no.into(), now.into(), run, task, limit.into()],
+            )?;
+            others.retain(|&status| status != Status::Pending);
+        }
+        if !others.is_empty() {
+            let set = bits(&others, Status::bit);
+            let params = [
+                address_no.into(),
+                set.into(),
+                now.into(),
+                run,
+                task,
+                limit.into(),
+            ];
+            found.extend(self.threads(&sql::REACHED_BY_STATUS, &params)?);
+        }
+        Ok(found)
+    }
+
+    /// Whether the thread has a message by somebody else that the agent has not read.
+    pub fn has_unread(
+        &mut self,
+        thread: ThreadId,
+        agent_no: Option<i64>,
+    ) -> Result<bool, StoreError> {
+        let agent_no = agent_no.unwrap_or(0);
+        Ok(self
+            .first(&sql::HAS_UNREAD, &[thread.key().into(), agent_no.into()])?
+            .is_some())
+    }
+
+    /// Threads that match, newest first.
+    pub fn list(
+        &mut self,
+        filter: &ThreadFilter,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        let params = filter.params(limit);
+        self.threads(&sql::LIST_THREADS, &params)
+    }
+
+    /// Threads that match and have an event after `after`, each with its newest event; those that
+    /// changed longest ago first.
+    pub fn list_changed(
+        &mut self,
+        filter: &ThreadFilter,
+        after: EventId,
+        limit: i64,
+    ) -> Result<Vec<(EventId, ThreadRow)>, StoreError> {
+        let mut params = vec![after.0.into()];
+        params.extend(filter.params(limit));
+        let mut rows = self.rows(&sql::LIST_CHANGED, &params)?;
+        rows.iter_mut()
+            .map(|row| {
+                let thread = ThreadRow::read(row)?;
+                Ok((EventId(row.int()?), thread))
+            })
+            .collect()
+    }
+
+    /// The newest event of a thread.
+    pub fn latest_event(&mut self, thread: ThreadId) -> Result<EventId, StoreError> {
+        Ok(EventId(
+            self.one_int(&sql::LATEST_EVENT_OF_THREAD, &[thread.key().into()])?
+                .unwrap_or(0),
+        ))
+    }
+
+    /// Every message of a thread, oldest first.
+    pub fn messages(&mut self, thread: ThreadId) -> Result<Vec<Message>, StoreError> {
+        let mut rows = self.rows(&sql::MESSAGES_OF_THREAD, &[thread.key().into()])?;
+        rows.iter_mut()
+            .map(|row| row::read_message(row).map(|(_, message)| message))
+            .collect()
+    }
+
+    /// Every artifact of a thread, oldest first.
+    pub fn artifacts(&mut self, thread: ThreadId) -> Result<Vec<Artifact>, StoreError> {
+        self.rows(&sql::ARTIFACTS_OF_THREAD, &[thread.key().into()])?
+            .iter_mut()
+            .map(row::read_artifact)
+            .collect()
+    }
+
+    /// The oldest message after `after` of one of these kinds that `not_by` did not write.
+    pub fn next_reply(
+        &mut self,
+        thread: ThreadId,
+        after: EventId,
+        kinds: &[Kind],
+        not_by: Option<&AgentName>,
+    ) -> Result<Option<(EventId, Message)>, StoreError> {
+        let set = bits(kinds, Kind::bit);
+        let params = [
+            thread.key().into(),
+            cursor(after),
+            set.into(),
+            not_by.map(AgentName::as_str).into(),
+        ];
+        self.first(&sql::NEXT_REPLY, &params)?
+            .map(|mut row| row::read_message(&mut row))
+            .transpose()
+    }
+
+    /// The event of an agent's newest message in a thread.
+    pub fn latest_message_by(
+        &mut self,
+        thread: ThreadId,
+        agent: &AgentName,
+    ) -> Result<Option<EventId>, StoreError> {
+        let found = self.one_int(
+            &sql::LATEST_MESSAGE_BY,
+            &[thread.key().into(), agent.as_str().into()],
+        )?;
+        Ok(found.map(EventId))
+    }
+
+    /// Events after `after` that match, oldest first.
+    pub fn events_after(
+        &mut self,
+        after: EventId,
+        filter: &EventFilter,
+        limit: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let [run, task] = filter.labels.params();
+        let params = [
+            cursor(after),
+            bits(&filter.status, Status::bit).into(),
+            run,
+            task,
+            filter.thread.map(ThreadId::key).into(),
+            filter.agent.as_ref().map(AgentName::as_str).into(),
+            limit.into(),
+        ];
+        self.rows(&sql::EVENTS_AFTER, &params)?
+            .iter_mut()
+            .map(row::read_event)
+            .collect()
+    }
+
+    /// How many threads, messages, events and agents there are.
+    pub fn counts(&mut self) -> Result<[i64; 4], StoreError> {
+        let Some(mut row) = self.first(&sql::COUNTS, &[])? else {
+            return Ok([0; 4]);
+        };
+        Ok([row.int()?, row.int()?, row.int()?, row.int()?])
+    }
+}
+
+fn cursor(after: EventId) -> Param<'static> {
+    Param::Int(if planted("cursor_inclusive") {
+        after.0 - 1
+    } else {
+        after.0
+    })
+}
+
+impl ThreadFilter {
+    fn params(&self, limit: i64) -> [Param<'_>; 7] {
+        let [run, task] = self.labels.params();
+        [
+            bits(&self.status, Status::bit).into(),
+            self.created_by.as_ref().map(AgentName::as_str).into(),
+            self.assigned_to.as_deref().into(),
+            run,
+            task,
+            self.agent.as_ref().map(AgentName::as_str).into(),
+            limit.into(),
+        ]
+    }
+}

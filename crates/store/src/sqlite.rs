@@ -1,0 +1,384 @@
+//! SQLite: one file, many processes, every commit on disk before it is acknowledged.
+
+mod file;
+mod lock;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use inbox_core::record::Millis;
+use inbox_core::sabotage::planted;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
+
+use crate::driver::{Driver, Mode};
+use crate::error::StoreError;
+use crate::fail::{Armed, Point};
+use crate::sql::{Migration, Sql};
+use crate::value::{Param, Row, Value};
+
+pub(crate) use file::{fs_kind, init, is_network_fs};
+use lock::WriteLock;
+
+/// Marks a file as an inbox store in SQLite's header: "INBX".
+const APPLICATION_ID: i64 = 0x494e_4258;
+
+/// How long a statement waits for another program that has the database locked. Writers of ours wait
+/// in the fair lock instead, because SQLite's own waiting starves some of them.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Past so many bytes of log, a commit moves it into the database file: 64 frames. A process that is
+/// alone must do it early, because the next one has to read the whole log before its first statement.
+const LOG_ALONE: u64 = 64 * 4120;
+
+/// The same while others are writing: they keep the log's index in memory, so a longer log costs
+/// nothing, and moving it often would hold everybody up.
+const LOG_BUSY: u64 = 1000 * 4120;
+
+/// A store of so many pages is checked within a millisecond or two.
+const SMALL: i64 = 256;
+
+/// A connection to a SQLite file.
+pub(crate) struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+    lock: WriteLock,
+    armed: Armed,
+    mode: Option<Mode>,
+}
+
+impl Sqlite {
+    /// Opens the store at `path`, which must exist and be one of ours.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let found = std::fs::metadata(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => StoreError::NotFound(path.display().to_string()),
+            _ => StoreError::Database(format!("cannot open {}: {error}", path.display())),
+        })?;
+        if !found.is_file() {
+            return Err(corrupt(path, "it is not a regular file"));
+        }
+        let store = Self::connect(path)?;
+        let id = store.pragma("application_id")?;
+        if id != APPLICATION_ID {
+            return Err(corrupt(
+                path,
+                if found.len() == 0 {
+                    "it is empty"
+                } else {
+                    "it belongs to another program"
+                },
+            ));
+        }
+        Ok(store)
+    }
+
+    /// Opens the file as it is, without asking whose it is.
+    fn connect(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| database(path, &error))?;
+        let set = || -> rusqlite::Result<()> {
+            connection.busy_timeout(BUSY)?;
+            // A one-shot process is the last to close, and would move the log each time.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            // A file may come from anybody: nothing in its schema may run code or hide damage.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.execute_batch(
+                "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
+            )
+        };
+        set().map_err(|error| database(path, &error))?;
+        let lock = WriteLock::beside(path);
+        Ok(Sqlite {
+            connection,
+            path: path.to_owned(),
+            lock,
+            armed: Armed::default(),
+            mode: None,
+        })
+    }
+
+    /// Arms the fail point that the environment names; only for stores made for tests.
+    pub(crate) fn arm(&mut self) {
+        self.armed = Armed::from_environment();
+    }
+
+    fn pragma(&self, name: &str) -> Result<i64, StoreError> {
+        self.connection
+            .pragma_query_value(None, name, |row| row.get(0))
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn execute(&self, text: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch(text)
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        database(&self.path, error)
+    }
+
+    /// Moves the log into the database file once it is long enough. Never waits for a reader: who
+    /// writes next tries again.
+    fn checkpoint(&self) {
+        let limit = if self.lock.was_contended() {
+            LOG_BUSY
+        } else {
+            LOG_ALONE
+        };
+        let log = beside(&self.path, "-wal");
+        if std::fs::metadata(log).is_ok_and(|found| found.len() > limit) {
+            self.armed.reach(Point::BeforeCheckpoint);
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+            let _ = self.connection.busy_timeout(BUSY);
+            self.armed.reach(Point::AfterCheckpoint);
+        }
+    }
+}
+
+impl Driver for Sqlite {
+    fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
+        match mode {
+            Mode::Read => self.execute("BEGIN")?,
+            Mode::Write => {
+                self.armed.reach(Point::BeforeLock);
+                if planted("deferred_begin") {
+                    self.execute("BEGIN")?;
+                } else {
+                    self.lock.acquire()?;
+                    if let Err(error) = self.execute("BEGIN IMMEDIATE") {
+                        self.lock.release();
+                        return Err(error);
+                    }
+                }
+                self.armed.reach(Point::AfterBegin);
+            }
+        }
+        self.mode = Some(mode);
+        Ok(())
+    }
+
+    fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        let run = || -> rusqlite::Result<Vec<Row>> {
+            let mut statement = self.connection.prepare_cached(sql.sqlite)?;
+            for (index, param) in params.iter().enumerate() {
+                statement.raw_bind_parameter(index + 1, Bound(*param))?;
+            }
+            let columns = statement.column_count();
+            let mut rows = statement.raw_query();
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let values = (0..columns).map(|index| value(row.get_ref(index)?));
+                found.push(Row::new(values.collect::<rusqlite::Result<_>>()?));
+            }
+            Ok(found)
+        };
+        run().map_err(|error| self.failed(&error))
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        if self.mode == Some(Mode::Write) {
+            self.armed.reach(Point::BeforeCommit);
+        }
+        // A commit that failed may have left the transaction open; the caller rolls back.
+        self.execute("COMMIT")?;
+        if self.mode.take() == Some(Mode::Write) {
+            self.armed.reach(Point::AfterCommit);
+            self.checkpoint();
+            self.lock.release();
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) {
+        if self.mode.take().is_some() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+            self.lock.release();
+        }
+    }
+
+    fn now(&mut self) -> Result<Millis, StoreError> {
+        Ok(jiff::Timestamp::now().into())
+    }
+
+    fn number(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {
+        // One writer at a time: keys are given in the order of commits.
+        Ok(entry_no)
+    }
+
+    fn schema_version(&mut self) -> Result<i64, StoreError> {
+        self.pragma("user_version")
+    }
+
+    fn migrate(&mut self, migration: &'static Migration) -> Result<(), StoreError> {
+        self.begin(Mode::Write)?;
+        let step = || -> Result<(), StoreError> {
+            if self.pragma("user_version")? < migration.version {
+                self.execute(migration.sqlite)?;
+                self.execute(&format!("PRAGMA user_version = {}", migration.version))?;
+            }
+            Ok(())
+        };
+        match step() {
+            Ok(()) => {
+                self.armed.reach(Point::BeforeMigration);
+                self.commit()?;
+                self.armed.reach(Point::AfterMigration);
+                Ok(())
+            }
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(&mut self, sql: &'static Sql) -> Result<(), StoreError> {
+        if sql.sqlite.is_empty() {
+            return Ok(());
+        }
+        self.connection
+            .prepare(sql.sqlite)
+            .map(drop)
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn describe(&mut self) -> Result<Vec<(&'static str, String)>, StoreError> {
+        let mode: String = self
+            .connection
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .map_err(|error| self.failed(&error))?;
+        let log = std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |found| found.len());
+        Ok(vec![
+            ("engine", format!("SQLite {}", rusqlite::version())),
+            ("path", self.path.display().to_string()),
+            ("journal_mode", mode),
+            ("synchronous", self.pragma("synchronous")?.to_string()),
+            ("pages", self.pragma("page_count")?.to_string()),
+            ("wal_bytes", log.to_string()),
+            ("file_system", fs_kind(&self.path)),
+            ("lock_holder", self.lock.holder().unwrap_or_default()),
+        ])
+    }
+
+    fn check(&mut self) -> Result<Vec<String>, StoreError> {
+        let run = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare("PRAGMA integrity_check(20)")?;
+            let mut found: Vec<String> = statement
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            found.retain(|line| line != "ok");
+            let mut statement = self.connection.prepare("PRAGMA foreign_key_check")?;
+            let dangling = statement.query_map([], |row| row.get::<_, String>(0))?;
+            for table in dangling.take(20) {
+                found.push(format!("a row of {} refers to nothing", table?));
+            }
+            Ok(found)
+        };
+        run().map_err(|error| self.failed(&error))
+    }
+
+    fn confirm_empty(&mut self) -> Result<(), StoreError> {
+        if self.pragma("page_count")? > SMALL {
+            return Ok(());
+        }
+        match self.check()?.first() {
+            None => Ok(()),
+            Some(problem) => Err(corrupt(&self.path, problem)),
+        }
+    }
+
+    fn change_mark(&mut self) -> Option<i64> {
+        let mut statement = self.connection.prepare_cached("PRAGMA data_version").ok()?;
+        statement.query_row([], |row| row.get(0)).ok()
+    }
+
+    fn backup(&mut self, to: &Path) -> Result<(), StoreError> {
+        file::backup(&self.connection, &self.path, to, self.armed)
+    }
+}
+
+struct Bound<'a>(Param<'a>);
+
+impl rusqlite::ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Param::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            Param::Int(value) => ToSqlOutput::Borrowed(ValueRef::Integer(value)),
+            Param::Text(value) => ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())),
+        })
+    }
+}
+
+fn value(cell: ValueRef<'_>) -> rusqlite::Result<Value> {
+    Ok(match cell {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Int(value),
+        ValueRef::Text(bytes) => Value::Text(
+            std::str::from_utf8(bytes)
+                .map_err(|error| rusqlite::Error::Utf8Error(0, error))?
+                .to_owned(),
+        ),
+        ValueRef::Real(_) | ValueRef::Blob(_) => {
+            return Err(rusqlite::Error::InvalidColumnType(
+                0,
+                String::new(),
+                cell.data_type(),
+            ));
+        }
+    })
+}
+
+/// A file beside the store.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn corrupt(path: &Path, problem: &str) -> StoreError {
+    StoreError::Corrupt {
+        place: path.display().to_string(),
+        problem: problem.to_owned(),
+    }
+}
+
+fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let place = path.display();
+    match error {
+        rusqlite::Error::SqliteFailure(failure, text) => {
+            let text = text.clone().unwrap_or_else(|| failure.to_string());
+            match failure.code {
+                ErrorCode::NotADatabase => corrupt(path, "it is not an SQLite database"),
+                ErrorCode::DatabaseCorrupt => corrupt(path, &text),
+                ErrorCode::DiskFull => {
+                    StoreError::Database(format!("the disk that holds {place} is full"))
+                }
+                ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
+                    StoreError::Database(format!("{place} cannot be written: {text}"))
+                }
+                ErrorCode::CannotOpen => {
+                    StoreError::Database(format!("cannot open {place}: {text}"))
+                }
+                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                    StoreError::Busy(format!("another program keeps {place} locked"))
+                }
+                // The statements are fixed and prepared in tests: what they do not find was there.
+                ErrorCode::Unknown => corrupt(path, &text),
+                _ => StoreError::Database(format!("{place}: {text}")),
+            }
+        }
+        rusqlite::Error::SqlInputError { msg, .. } => corrupt(path, msg),
+        rusqlite::Error::Utf8Error(..) | rusqlite::Error::InvalidColumnType(..) => {
+            corrupt(path, "a value is not what was written")
+        }
+        other => StoreError::Database(format!("{place}: {other}")),
+    }
+}

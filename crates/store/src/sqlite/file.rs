@@ -1,0 +1,169 @@
+//! Making and copying store files so that a half-made one never has a store's name.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::{APPLICATION_ID, Sqlite, beside, database};
+use crate::driver::Driver;
+use crate::error::StoreError;
+use crate::fail::{Armed, Point};
+use crate::sql::MIGRATIONS;
+
+/// Makes a new store at `path` unless something is there already. Whether it was made.
+///
+/// It is built under another name and gets its own when it is complete, so a process that dies on the
+/// way leaves no half a store, and of two that run at once one makes it.
+pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, StoreError> {
+    let cannot = |error: std::io::Error| {
+        StoreError::Database(format!("cannot make {}: {error}", path.display()))
+    };
+    if path.exists() {
+        return Ok(false);
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(cannot)?;
+    let draft = beside(path, &format!(".new-{}", std::process::id()));
+    let _ = std::fs::remove_file(&draft);
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(cannot)?;
+    armed.reach(Point::InitFile);
+    let made = build(&draft, armed, for_tests).and_then(|()| {
+        armed.reach(Point::InitBeforeName);
+        let named = match std::fs::hard_link(&draft, path) {
+            Ok(()) => true,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(cannot(error)),
+        };
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(cannot)?;
+        Ok(named)
+    });
+    for suffix in ["", "-wal", "-shm", "-lock"] {
+        let _ = std::fs::remove_file(beside(&draft, suffix));
+    }
+    armed.reach(Point::InitAfterName);
+    made
+}
+
+fn build(draft: &Path, armed: Armed, for_tests: bool) -> Result<(), StoreError> {
+    let mut store = Sqlite::connect(draft)?;
+    store.armed = armed;
+    store.execute(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID};"
+    ))?;
+    for migration in MIGRATIONS {
+        store.migrate(migration)?;
+    }
+    if for_tests {
+        store.execute("INSERT INTO meta (name, value) VALUES ('purpose', 'test')")?;
+    }
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    drop(store);
+    let synced = File::open(draft).and_then(|file| file.sync_all());
+    synced
+        .map_err(|error| StoreError::Database(format!("cannot make {}: {error}", draft.display())))
+}
+
+/// Copies a live database by SQLite's backup API into a new file.
+pub(super) fn backup(
+    from: &Connection,
+    place: &Path,
+    to: &Path,
+    armed: Armed,
+) -> Result<(), StoreError> {
+    let cannot = |error: std::io::Error| {
+        StoreError::Database(format!("cannot write {}: {error}", to.display()))
+    };
+    let draft = beside(to, &format!(".new-{}", std::process::id()));
+    let _ = std::fs::remove_file(&draft);
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(cannot)?;
+    let copy = || -> rusqlite::Result<()> {
+        let mut target = Connection::open(&draft)?;
+        let backup = rusqlite::backup::Backup::new(from, &mut target)?;
+        backup.run_to_completion(1024, Duration::from_millis(1), None)
+    };
+    let copied = copy()
+        .map_err(|error| database(place, &error))
+        .and_then(|()| {
+            File::open(&draft)
+                .and_then(|file| file.sync_all())
+                .map_err(cannot)?;
+            armed.reach(Point::BackupBeforeName);
+            std::fs::hard_link(&draft, to).map_err(cannot)?;
+            armed.reach(Point::BackupAfterName);
+            Ok(())
+        });
+    let _ = std::fs::remove_file(&draft);
+    copied
+}
+
+/// File systems whose locks and shared memory do not hold between machines, by statfs number.
+const NETWORK: &[(u64, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9P"),
+    (0x5346_414f, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x7461_636f, "OCFS2"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+];
+
+/// The name of the network file system that holds `path`, if one does. `pretended` stands in for the
+/// system's answer on stores made for tests.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_network_fs(path: &Path, pretended: Option<u64>) -> Option<&'static str> {
+    let magic = match pretended {
+        Some(magic) => magic,
+        None => magic_of(path)?,
+    };
+    NETWORK
+        .iter()
+        .find(|(number, _)| *number == magic)
+        .map(|(_, name)| *name)
+}
+
+/// The name of the network file system that holds `path`, if one does.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_network_fs(_path: &Path, _pretended: Option<u64>) -> Option<&'static str> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::cast_sign_loss, reason = "the number is a bit pattern")]
+fn magic_of(path: &Path) -> Option<u64> {
+    rustix::fs::statfs(path)
+        .ok()
+        .map(|found| found.f_type as u64 & 0xffff_ffff)
+}
+
+/// What holds `path`, in words.
+pub(crate) fn fs_kind(path: &Path) -> String {
+    match is_network_fs(path, None) {
+        Some(name) => format!("network ({name})"),
+        None => "local".to_owned(),
+    }
+}

@@ -1,0 +1,100 @@
+//! The command line.
+//!
+//! Operations become subcommands by their schemas; what is not an operation is in [`local`]. Every
+//! outcome passes through [`main`], the only place that prints an error and chooses an exit status.
+
+mod args;
+mod find;
+mod local;
+mod operation;
+mod print;
+mod wait;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use inbox_core::{AgentName, Refusal, SessionId};
+
+use print::Printer;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It found or did something.
+    Something,
+    /// It found nothing, or timed out: an outcome, not an error.
+    Nothing,
+}
+
+/// What every command is given.
+pub(crate) struct Context {
+    /// `--db`, as it was given.
+    pub(crate) db: Option<String>,
+    /// `--agent`, as it was given.
+    pub(crate) agent_flag: Option<AgentName>,
+    /// Who calls: `--agent`, else `INBOX_AGENT`.
+    pub(crate) agent: Option<AgentName>,
+    /// Which session: `--session`, else `INBOX_SESSION`.
+    pub(crate) session: Option<SessionId>,
+    /// Where answers go.
+    pub(crate) printer: Printer,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os().collect())
+}
+
+fn run(argv: Vec<OsString>) -> ExitCode {
+    // Before anything is parsed, so that a usage error has the right form too.
+    let as_json = argv.iter().skip(1).any(|arg| arg == "--json");
+    let printer = Printer::new(as_json);
+    let outcome = match args::parse(&argv) {
+        Ok(args::Parsed::Command {
+            name,
+            matches,
+            globals,
+        }) => context(globals, printer).and_then(|context| dispatch(&name, &matches, &context)),
+        Ok(args::Parsed::Text(text)) => printer.raw(&text).map(|()| Ended::Something),
+        Err(refusal) => Err(refusal),
+    };
+    match outcome {
+        Ok(Ended::Something) => ExitCode::SUCCESS,
+        Ok(Ended::Nothing) => ExitCode::from(inbox_core::error::EXIT_NOTHING),
+        Err(refusal) => {
+            printer.refusal(&refusal);
+            ExitCode::from(refusal.code.exit())
+        }
+    }
+}
+
+fn context(globals: args::Globals, printer: Printer) -> Result<Context, Refusal> {
+    let agent_flag: Option<AgentName> = globals.agent.map(|name| name.parse()).transpose()?;
+    let agent = match &agent_flag {
+        Some(agent) => Some(agent.clone()),
+        None => find::from_environment("INBOX_AGENT")?,
+    };
+    let session = match globals.session {
+        Some(session) => Some(session.parse()?),
+        None => find::from_environment("INBOX_SESSION")?,
+    };
+    Ok(Context {
+        db: globals.db,
+        agent_flag,
+        agent,
+        session,
+        printer,
+    })
+}
+
+fn dispatch(name: &str, matches: &clap::ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    match local::run(name, matches, context) {
+        Some(outcome) => outcome,
+        None => operation::run(name, matches, context),
+    }
+}
+
+/// The whole command, for completions, man pages and the reference.
+pub fn command() -> clap::Command {
+    args::command(None)
+}

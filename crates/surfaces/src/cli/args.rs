@@ -1,0 +1,458 @@
+//! The arguments: clap commands made from the operations' schemas, and the requests made from them.
+
+use std::ffi::OsString;
+use std::io::Read;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use inbox_core::{Refusal, limit};
+use inbox_ops::{Effect, Identity, Operation, Visitor, Waiting};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Number, Value};
+
+use super::local;
+
+/// What the arguments ask for.
+pub(crate) enum Parsed {
+    /// A command.
+    Command {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        matches: ArgMatches,
+        /// What every command takes.
+        globals: Globals,
+    },
+    /// Help or a version, to be printed.
+    Text(String),
+}
+
+/// What every command takes.
+#[derive(Default)]
+pub(crate) struct Globals {
+    pub(crate) db: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) session: Option<String>,
+}
+
+/// Parses the arguments. Bad usage is a refusal like any other bad input.
+pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
+    let names = names();
+    // Only the command that is called is built: the others' schemas cost time and help nobody.
+    let called = argv
+        .iter()
+        .skip(1)
+        .filter_map(|arg| arg.to_str())
+        .find(|arg| names.iter().any(|name| name == arg));
+    let matches = match command(called).try_get_matches_from(argv) {
+        Ok(matches) => matches,
+        Err(error)
+            if matches!(
+                error.kind(),
+                clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+            ) =>
+        {
+            return Ok(Parsed::Text(error.render().to_string()));
+        }
+        Err(error) => return Err(usage(&error, called)),
+    };
+    let (name, matches) = matches.subcommand().ok_or_else(|| {
+        Refusal::input("no command was given").hint("inbox --help lists the commands")
+    })?;
+    let text = |id: &str| matches.get_one::<String>(id).cloned();
+    let globals = Globals {
+        db: text("db"),
+        agent: text("agent"),
+        session: text("session"),
+    };
+    Ok(Parsed::Command {
+        name: name.to_owned(),
+        matches: matches.clone(),
+        globals,
+    })
+}
+
+fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
+    let rendered = error.render().to_string();
+    let paragraph = rendered.split("\n\n").next().unwrap_or_default();
+    let message = paragraph
+        .trim_start_matches("error: ")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let tip = rendered
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("tip: "))
+        .map(|tip| format!("{tip}; "));
+    let help = called.map_or_else(
+        || "inbox --help".to_owned(),
+        |name| format!("inbox {name} --help"),
+    );
+    Refusal::input(message).hint(format!(
+        "{}{help} shows what it takes",
+        tip.unwrap_or_default()
+    ))
+}
+
+/// The whole command; with `only`, the others are bare names.
+pub(crate) fn command(only: Option<&str>) -> Command {
+    let mut builder = Builder {
+        only,
+        command: base(),
+    };
+    builder.command = local::commands(only)
+        .into_iter()
+        .fold(builder.command, Command::subcommand);
+    inbox_ops::each_operation(&mut builder);
+    builder.command
+}
+
+fn base() -> Command {
+    Command::new("inbox")
+        .version(local::version())
+        .about("A durable inbox for AI agents, and for the people who steer them")
+        .subcommand_required(true)
+        .arg_required_else_help(false)
+        .disable_help_subcommand(true)
+        .max_term_width(100)
+        .arg(
+            Arg::new("db")
+                .long("db")
+                .value_name("PATH|URL")
+                .global(true)
+                .help_heading("Everywhere")
+                .help("Use this store: a file, or a postgres:// URL"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .global(true)
+                .help_heading("Everywhere")
+                .help("Answer in JSON"),
+        )
+        .arg(
+            Arg::new("agent")
+                .long("agent")
+                .value_name("NAME")
+                .global(true)
+                .help_heading("Everywhere")
+                .help("Say who is calling; INBOX_AGENT does too"),
+        )
+        .arg(
+            Arg::new("session")
+                .long("session")
+                .value_name("ID")
+                .global(true)
+                .help_heading("Everywhere")
+                .help("Say which session is calling; INBOX_SESSION does too"),
+        )
+}
+
+struct Builder<'a> {
+    only: Option<&'a str>,
+    command: Command,
+}
+
+impl Visitor for Builder<'_> {
+    fn visit<O: Operation>(&mut self) {
+        let command = if self.only.is_none_or(|only| only == O::NAME) {
+            subcommand::<O>()
+        } else {
+            Command::new(O::NAME)
+        };
+        self.command = std::mem::take(&mut self.command).subcommand(command);
+    }
+
+    fn visit_waiting<O: Waiting>(&mut self) {
+        self.visit::<O>();
+    }
+}
+
+struct Names(Vec<String>);
+
+impl Visitor for Names {
+    fn visit<O: Operation>(&mut self) {
+        self.0.push(O::NAME.to_owned());
+    }
+
+    fn visit_waiting<O: Waiting>(&mut self) {
+        self.visit::<O>();
+    }
+}
+
+fn names() -> Vec<String> {
+    let mut names = Names(local::NAMES.iter().map(|name| (*name).to_owned()).collect());
+    inbox_ops::each_operation(&mut names);
+    names.0
+}
+
+/// How a field of a request is written on the command line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Switch,
+    Integer,
+    Text,
+    Json,
+    /// Values of a vocabulary: separated by commas.
+    Words,
+    /// Values of any text: the flag repeats.
+    Repeated,
+    Artifacts,
+}
+
+struct Field {
+    name: String,
+    form: Form,
+    help: String,
+    is_required: bool,
+}
+
+impl Field {
+    fn flag(&self) -> String {
+        match self.form {
+            Form::Artifacts => "artifact".to_owned(),
+            _ => self.name.replace('_', "-"),
+        }
+    }
+}
+
+/// A request's fields and its description, by its schema.
+fn fields<T: JsonSchema>() -> (String, Vec<Field>) {
+    let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let about = text(schema.get("description"));
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let fields = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| Field {
+            name: name.clone(),
+            form: form(name, property),
+            help: text(property.get("description")),
+            is_required: required.contains(&name.as_str()),
+        });
+    (about, fields.collect())
+}
+
+fn form(name: &str, property: &Value) -> Form {
+    let types: Vec<&str> = match property.get("type") {
+        Some(Value::String(one)) => vec![one],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if name == "artifacts" {
+        Form::Artifacts
+    } else if types.contains(&"boolean") {
+        Form::Switch
+    } else if types.contains(&"integer") {
+        Form::Integer
+    } else if types.contains(&"array") {
+        let has_words = property
+            .get("items")
+            .is_some_and(|items| items.get("enum").is_some());
+        if has_words {
+            Form::Words
+        } else {
+            Form::Repeated
+        }
+    } else if name.ends_with("_json") {
+        Form::Json
+    } else {
+        Form::Text
+    }
+}
+
+fn subcommand<O: Operation>() -> Command {
+    let (about, fields) = fields::<O>();
+    let (short, long) = about.split_once("\n\n").unwrap_or((&about, ""));
+    let mut command = Command::new(O::NAME).about(short.to_owned());
+    if !long.is_empty() {
+        command = command.long_about(format!("{short}\n\n{}", long.replace('\n', " ")));
+    }
+    for field in &fields {
+        // The filter of an operation that asks nobody is the global flag.
+        if O::IDENTITY == Identity::Ignored && field.name == "agent" {
+            continue;
+        }
+        command = command.arg(argument(field));
+        if field.name == "body" {
+            let file = Arg::new("body_file")
+                .long("body-file")
+                .value_name("PATH")
+                .conflicts_with("body");
+            command = command
+                .arg(file.help("Read the body from this file, or from standard input for -"));
+        }
+    }
+    if O::EFFECT != Effect::Read {
+        let lease = Arg::new("lease").long("lease").value_name("TOKEN");
+        command =
+            command.arg(lease.help("Prove the claim with its lease_token; INBOX_LEASE does too"));
+    }
+    if O::EFFECT == Effect::Write {
+        let key = Arg::new("key").long("key").value_name("KEY");
+        command =
+            command.arg(key.help("Make a retry safe: the same key has one effect and one answer"));
+    }
+    if has_sender::<O>() {
+        let from = Arg::new("from").long("from").value_name("AGENT");
+        command = command.arg(from.help("Say who is sending, like --agent"));
+    }
+    command
+}
+
+/// Whether `--from` names the caller, as in spec 001.
+fn has_sender<O: Operation>() -> bool {
+    matches!(O::NAME, "send" | "reply")
+}
+
+fn argument(field: &Field) -> Arg {
+    let arg = Arg::new(field.name.clone())
+        .long(field.flag())
+        .help(field.help.clone())
+        .required(field.is_required);
+    let value_name = field.flag().to_uppercase().replace('-', "_");
+    match field.form {
+        Form::Switch => arg.action(ArgAction::SetTrue),
+        Form::Integer => arg.value_name("N").allow_negative_numbers(true),
+        Form::Json => arg.value_name("JSON").allow_hyphen_values(true),
+        Form::Text => {
+            let is_prose = matches!(
+                field.name.as_str(),
+                "summary" | "body" | "subject" | "reason"
+            );
+            arg.value_name(if is_prose {
+                "TEXT".to_owned()
+            } else {
+                value_name
+            })
+            .allow_hyphen_values(is_prose)
+        }
+        Form::Words => arg
+            .value_name("LIST")
+            .action(ArgAction::Append)
+            .value_delimiter(','),
+        Form::Repeated => arg.value_name(value_name).action(ArgAction::Append),
+        Form::Artifacts => arg.value_name("PATH").action(ArgAction::Append),
+    }
+}
+
+/// Makes an operation's request from its arguments, reading the files that they name.
+pub(crate) fn request<O: Operation>(
+    matches: &ArgMatches,
+    agent_flag: Option<&str>,
+) -> Result<O, Refusal> {
+    let (_, fields) = fields::<O>();
+    let mut object = Map::new();
+    for field in &fields {
+        if O::IDENTITY == Identity::Ignored && field.name == "agent" {
+            if let Some(agent) = agent_flag {
+                object.insert(field.name.clone(), agent.into());
+            }
+            continue;
+        }
+        if let Some(value) = value(field, matches)? {
+            object.insert(field.name.clone(), value);
+        }
+    }
+    serde_json::from_value(Value::Object(object))
+        .map_err(|error| Refusal::from_carried(&error.to_string()))
+}
+
+fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> {
+    let flag = field.flag();
+    let one = || matches.get_one::<String>(&field.name);
+    let many = || {
+        matches
+            .get_many::<String>(&field.name)
+            .map(|values| values.cloned().collect::<Vec<_>>())
+    };
+    Ok(match field.form {
+        Form::Switch => matches.get_flag(&field.name).then_some(Value::Bool(true)),
+        Form::Integer => match one() {
+            None => None,
+            Some(text) => Some(integer(&flag, text)?),
+        },
+        Form::Json => match one() {
+            None => None,
+            Some(text) => Some(serde_json::from_str(text).map_err(|error| {
+                Refusal::input(format!("--{flag} is not JSON: {error}"))
+                    .hint("quote it for the shell: '{\"key\":\"value\"}'")
+            })?),
+        },
+        Form::Text if field.name == "body" => match matches.get_one::<String>("body_file") {
+            Some(path) => Some(read_body(path)?.into()),
+            None => one().cloned().map(Value::from),
+        },
+        Form::Text => match one() {
+            Some(text)
+                if text.starts_with("--")
+                    && matches
+                        .try_contains_id(text[2..].replace('-', "_").as_str())
+                        .is_ok() =>
+            {
+                return Err(Refusal::input(format!(
+                    "--{flag} has no value: {text} follows it"
+                )));
+            }
+            text => text.cloned().map(Value::from),
+        },
+        Form::Words => many().map(|words| {
+            words
+                .into_iter()
+                .map(|word| word.trim().to_owned())
+                .collect::<Vec<_>>()
+                .into()
+        }),
+        Form::Repeated => many().map(Value::from),
+        Form::Artifacts => many().map(|paths| {
+            paths
+                .into_iter()
+                .map(|path| super::local::artifact(&path))
+                .collect::<Vec<_>>()
+                .into()
+        }),
+    })
+}
+
+fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
+    let number: i64 = text.parse().map_err(|_| {
+        Refusal::input(format!("--{flag} is {text:?}, which is not a whole number"))
+    })?;
+    if flag == "timeout-seconds" {
+        limit::in_range("--timeout-seconds", number, 0, i64::from(u32::MAX))?;
+    }
+    if flag == "after-event" {
+        limit::in_range("--after-event", number, 0, i64::MAX)?;
+    }
+    Ok(Value::Number(Number::from(number)))
+}
+
+fn read_body(path: &str) -> Result<String, Refusal> {
+    let cannot = |error: &dyn std::fmt::Display| {
+        Refusal::input(format!("the body file {path} cannot be read: {error}")).detail("path", path)
+    };
+    let mut bytes = Vec::new();
+    // One byte more than is allowed tells too much from enough without reading a disk full of it.
+    let most = limit::BODY as u64 + 1;
+    if path == "-" {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    }
+    .map_err(|error| cannot(&error))?;
+    if bytes.len() > limit::BODY {
+        let mut refusal = limit::bytes("the body", &"x".repeat(bytes.len()), limit::BODY).err();
+        if let Some(refusal) = refusal.as_mut() {
+            refusal.message = format!("the body file {path} has more than {} bytes", limit::BODY);
+            refusal.details.shift_remove("size");
+        }
+        return Err(refusal.unwrap_or_else(|| cannot(&"it is too large")));
+    }
+    String::from_utf8(bytes).map_err(|_| cannot(&"it is not UTF-8 text"))
+}

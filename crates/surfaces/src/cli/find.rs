@@ -1,0 +1,65 @@
+//! Where things come from: the store, and what the environment says.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use inbox_core::{Code, Refusal};
+use inbox_store::Location;
+
+/// Where `init` makes a store unless told otherwise.
+pub(crate) const DEFAULT: &str = ".agents/coord.db";
+
+/// Reads a variable; an empty one counts as unset.
+pub(crate) fn from_environment<T: FromStr<Err = Refusal>>(
+    name: &str,
+) -> Result<Option<T>, Refusal> {
+    let Some(value) = variable(name) else {
+        return Ok(None);
+    };
+    value.parse().map(Some).map_err(|refusal: Refusal| Refusal {
+        message: format!("{name}: {}", refusal.message),
+        ..refusal
+    })
+}
+
+/// The text of a variable that is set and not empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name)
+        .map(|value| value.to_string_lossy().into_owned())
+        .filter(|value| !value.is_empty())
+}
+
+/// The store that a flag or the environment names.
+pub(crate) fn named(db: Option<&str>) -> Result<Option<Location>, Refusal> {
+    match db {
+        Some("") => Err(Refusal::input("--db is empty").hint("pass a path or a postgres:// URL")),
+        Some(db) => Ok(Some(Location::parse(db))),
+        None => Ok(variable("INBOX_DB").map(|db| Location::parse(&db))),
+    }
+}
+
+/// The store to work on: named, else the nearest `.agents/coord.db` above the working directory.
+pub(crate) fn store(db: Option<&str>) -> Result<Location, Refusal> {
+    if let Some(location) = named(db)? {
+        return Ok(location);
+    }
+    let here = std::env::current_dir().map_err(|error| {
+        Refusal::new(
+            Code::Storage,
+            format!("the working directory cannot be read: {error}"),
+        )
+    })?;
+    nearest(&here).map(Location::File).ok_or_else(|| {
+        Refusal::new(
+            Code::StoreNotFound,
+            format!("there is no {DEFAULT} in {} or above it", here.display()),
+        )
+        .hint("inbox init makes one here; --db or INBOX_DB names another")
+    })
+}
+
+fn nearest(from: &Path) -> Option<PathBuf> {
+    from.ancestors()
+        .map(|folder| folder.join(DEFAULT))
+        .find(|path| path.exists())
+}

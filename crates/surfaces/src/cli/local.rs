@@ -1,0 +1,188 @@
+//! Commands that are not operations: they act on files and on this machine.
+
+mod artifact;
+mod doctor;
+
+use std::path::Path;
+
+use clap::{Arg, ArgMatches, Command};
+use inbox_core::{Code, Refusal};
+use inbox_store::{Location, Store};
+use serde_json::json;
+
+use super::{Context, Ended, find, operation};
+
+pub(crate) use artifact::describe as artifact;
+
+/// Their names.
+pub(crate) const NAMES: &[&str] = &["init", "backup", "doctor", "completions", "man", "skill"];
+
+/// The skill that agents read.
+const SKILL: &str = include_str!("../../../../skills/inbox/SKILL.md");
+
+/// The commands; with `only`, the others are bare names.
+pub(crate) fn commands(only: Option<&str>) -> Vec<Command> {
+    NAMES
+        .iter()
+        .map(|name| {
+            let command = Command::new(*name);
+            if only.is_some_and(|only| only != *name) {
+                command
+            } else {
+                describe(command, name)
+            }
+        })
+        .collect()
+}
+
+fn describe(command: Command, name: &str) -> Command {
+    match name {
+        "init" => command.about("Make a store, or bring an older one up to date").long_about(
+            "Make a store, or bring an older one up to date\n\nWithout --db and INBOX_DB it is .agents/coord.db in the working directory.",
+        ),
+        "backup" => command
+            .about("Copy the store to a new file while others write")
+            .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
+        "doctor" => command.about("Check the store and this machine, and say what to do"),
+        "completions" => command
+            .about("Print completions for a shell")
+            .arg(Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh")),
+        "man" => command.about("Print the man page, or write every page into a folder").arg(
+            Arg::new("dir").long("dir").value_name("PATH").help("Write inbox.1 and a page for each command here"),
+        ),
+        "skill" => command.about("Print the skill that teaches an agent to use inbox"),
+        _ => command,
+    }
+}
+
+/// Runs a command of this list; `None` when it is not one.
+pub(crate) fn run(
+    name: &str,
+    matches: &ArgMatches,
+    context: &Context,
+) -> Option<Result<Ended, Refusal>> {
+    let text = |id: &str| matches.try_get_one::<String>(id).ok().flatten().cloned();
+    Some(match name {
+        "init" => init(context),
+        "backup" => backup(context, &text("to").unwrap_or_default()),
+        "doctor" => doctor::run(context),
+        "completions" => completions(context, &text("shell").unwrap_or_default()),
+        "man" => man(context, text("dir").as_deref()),
+        "skill" => print(context, "skill", SKILL),
+        _ => return None,
+    })
+}
+
+/// The program's version, and those that decide what a store can hold.
+pub(crate) fn version() -> String {
+    format!(
+        "{} (SQLite {}, schema {})",
+        env!("CARGO_PKG_VERSION"),
+        inbox_store::sqlite_version(),
+        inbox_store::sql::SCHEMA_VERSION
+    )
+}
+
+fn init(context: &Context) -> Result<Ended, Refusal> {
+    let location =
+        find::named(context.db.as_deref())?.unwrap_or_else(|| Location::File(find::DEFAULT.into()));
+    let made = Store::init(&location)?;
+    let db = location.shown();
+    if context.printer.is_json() {
+        let body =
+            json!({ "db": db, "schema_version": made.schema_version, "created": made.created });
+        context.printer.object("init", true, &body)?;
+    } else {
+        let what = if made.created { "made" } else { "found" };
+        context
+            .printer
+            .raw(&format!("{what} {db}  schema {}\n", made.schema_version))?;
+    }
+    Ok(Ended::Something)
+}
+
+fn backup(context: &Context, to: &str) -> Result<Ended, Refusal> {
+    if to.is_empty() {
+        return Err(Refusal::input("--to is empty"));
+    }
+    let path = Path::new(to);
+    if path.exists() {
+        return Err(
+            Refusal::new(Code::AlreadyExists, format!("{to} exists already"))
+                .hint("a backup never overwrites: name another file"),
+        );
+    }
+    let inbox = operation::open(context)?;
+    inbox.store().backup(path)?;
+    let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
+    if context.printer.is_json() {
+        let body = json!({ "db": inbox.store().location().shown(), "backup": to, "bytes": bytes });
+        context.printer.object("backup", true, &body)?;
+    } else {
+        context.printer.raw(&format!("{to}  {bytes} bytes\n"))?;
+    }
+    Ok(Ended::Something)
+}
+
+fn completions(context: &Context, shell: &str) -> Result<Ended, Refusal> {
+    let shell: clap_complete::Shell = shell.parse().map_err(|_| {
+        Refusal::input(format!("unknown shell {shell:?}"))
+            .hint("use one of bash, elvish, fish, powershell, zsh")
+    })?;
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut super::command(), "inbox", &mut text);
+    print(context, "completions", &String::from_utf8_lossy(&text))
+}
+
+fn man(context: &Context, folder: Option<&str>) -> Result<Ended, Refusal> {
+    let cannot = |error: std::io::Error| {
+        Refusal::new(
+            Code::Storage,
+            format!("the man page cannot be written: {error}"),
+        )
+    };
+    let render = |command: Command| {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command)
+            .render(&mut page)
+            .map(|()| page)
+            .map_err(cannot)
+    };
+    let Some(folder) = folder else {
+        let page = render(super::command())?;
+        return print(context, "man", &String::from_utf8_lossy(&page));
+    };
+    let mut command = super::command();
+    command.build();
+    let mut pages = vec!["inbox.1".to_owned()];
+    let write = |name: &str, page: Vec<u8>| {
+        std::fs::write(Path::new(folder).join(name), page).map_err(cannot)
+    };
+    write("inbox.1", render(command.clone())?)?;
+    for subcommand in command.get_subcommands() {
+        let name = format!("inbox-{}.1", subcommand.get_name());
+        write(&name, render(subcommand.clone())?)?;
+        pages.push(name);
+    }
+    if context.printer.is_json() {
+        context
+            .printer
+            .object("man", true, &json!({ "dir": folder, "pages": pages }))?;
+    } else {
+        context
+            .printer
+            .raw(&format!("{folder}  {} pages\n", pages.len()))?;
+    }
+    Ok(Ended::Something)
+}
+
+fn print(context: &Context, command: &str, text: &str) -> Result<Ended, Refusal> {
+    if context.printer.is_json() {
+        context
+            .printer
+            .object(command, true, &json!({ "text": text }))?;
+    } else {
+        context.printer.raw(text)?;
+    }
+    Ok(Ended::Something)
+}

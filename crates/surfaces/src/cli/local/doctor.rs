@@ -1,0 +1,229 @@
+//! `doctor`: is the store sound, and what to do when it is not.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use inbox_core::{Code, Refusal};
+use inbox_ops::{Block, Cell, Page};
+use inbox_store::{Location, Store};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::cli::{Context, Ended, find};
+
+/// What one check found.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    status: &'static str,
+    message: String,
+    hint: String,
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Check {
+            name,
+            status: "ok",
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    fn warning(name: &'static str, message: impl Into<String>, hint: &str) -> Self {
+        Check {
+            name,
+            status: "warning",
+            message: message.into(),
+            hint: hint.to_owned(),
+        }
+    }
+
+    fn failed(name: &'static str, refusal: &Refusal) -> Self {
+        Check {
+            name,
+            status: "error",
+            message: refusal.message.clone(),
+            hint: refusal.hint.clone(),
+        }
+    }
+}
+
+/// The first SQLite without the fault that could damage a store under concurrent checkpoints.
+const SOUND_SQLITE: (u32, u32, u32) = (3, 51, 3);
+
+pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
+    let location = find::store(context.db.as_deref())?;
+    let mut checks = vec![Check::ok("version", format!("inbox {}", super::version()))];
+    let store = match Store::open(&location) {
+        Ok(store) => Some(store),
+        Err(inbox_store::StoreError::NotFound(place)) => {
+            return Err(inbox_store::StoreError::NotFound(place).into());
+        }
+        Err(error) => {
+            checks.push(Check::failed("open", &error.into()));
+            None
+        }
+    };
+    if let Some(store) = &store {
+        checks.push(Check::ok("open", location.shown()));
+        checks.extend(of_database(store));
+        checks.push(integrity(store));
+    }
+    if let Location::File(path) = &location {
+        checks.extend(of_file(path));
+        checks.extend(of_shell());
+        if let Some(store) = &store {
+            checks.push(bell(store));
+        }
+    }
+    report(context, &checks)
+}
+
+fn report(context: &Context, checks: &[Check]) -> Result<Ended, Refusal> {
+    let failed = checks.iter().find(|check| check.status == "error");
+    let refusal = failed.map(|check| {
+        let hint = if check.hint.is_empty() {
+            "restore the newest inbox backup, and keep the damaged file"
+        } else {
+            &check.hint
+        };
+        Refusal::new(Code::StoreCorrupt, check.message.clone()).hint(hint)
+    });
+    if context.printer.is_json() {
+        let body = match &refusal {
+            None => json!({ "checks": checks }),
+            Some(refusal) => json!({ "error": refusal, "checks": checks }),
+        };
+        context.printer.object("doctor", refusal.is_none(), &body)?;
+        return match refusal {
+            None => Ok(Ended::Something),
+            Some(refusal) => Err(refusal.said()),
+        };
+    }
+    let rows = checks.iter().map(|check| {
+        let cells = [check.status, check.name, &check.message];
+        cells
+            .iter()
+            .map(|text| Cell::Text((*text).to_owned()))
+            .collect()
+    });
+    let mut page = Page {
+        blocks: vec![Block::Table {
+            headings: vec!["", "CHECK", "FOUND"],
+            rows: rows.collect(),
+        }],
+    };
+    for check in checks
+        .iter()
+        .filter(|check| !check.hint.is_empty() && check.status == "warning")
+    {
+        page = page.line(format!("hint: {}: {}", check.name, check.hint));
+    }
+    context.printer.page(&page)?;
+    refusal.map_or(Ok(Ended::Something), Err)
+}
+
+fn of_database(store: &Store) -> Vec<Check> {
+    let found = match store.describe() {
+        Ok(found) => found,
+        Err(error) => return vec![Check::failed("database", &error.into())],
+    };
+    found
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| match (name, value.as_str()) {
+            ("journal_mode", mode) if mode != "wal" => {
+                Check::warning(name, value, "another program changed it; inbox expects wal")
+            }
+            ("synchronous", "2") => Check::ok(name, "full: what is acknowledged is on disk"),
+            ("file_system", kind) if kind != "local" => Check::warning(
+                name,
+                value,
+                "keep the store on a local disk, or share a PostgreSQL database",
+            ),
+            ("lock_holder", _) => Check::warning(
+                name,
+                value,
+                "it is writing now; if it is stopped, everybody waits for it",
+            ),
+            ("wal_bytes", bytes) if bytes.parse().is_ok_and(|bytes: u64| bytes > 64 << 20) => {
+                Check::warning(
+                    name,
+                    value,
+                    "a reader keeps the log from being moved; end long-running readers of the file",
+                )
+            }
+            _ => Check::ok(name, value),
+        })
+        .collect()
+}
+
+fn integrity(store: &Store) -> Check {
+    match store.check() {
+        Ok(problems) if problems.is_empty() => {
+            let counts = store.read(|tx| Ok(tx.counts()?));
+            match counts {
+                Ok([threads, messages, events, agents]) => Check::ok(
+                    "integrity",
+                    format!(
+                        "sound: {threads} threads, {messages} messages, {events} events, {agents} agents"
+                    ),
+                ),
+                Err(refusal) => Check::failed("integrity", &refusal),
+            }
+        }
+        Ok(problems) => Check::failed(
+            "integrity",
+            &Refusal::new(Code::StoreCorrupt, problems.join("; "))
+                .hint("restore the newest inbox backup, and keep the damaged file"),
+        ),
+        Err(error) => Check::failed("integrity", &error.into()),
+    }
+}
+
+fn of_file(path: &Path) -> Option<Check> {
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    Some(if mode & 0o077 == 0 {
+        Check::ok("permissions", format!("{mode:o}"))
+    } else {
+        Check::warning(
+            "permissions",
+            format!("{mode:o}: others on this machine can open it"),
+            "chmod 600 the store",
+        )
+    })
+}
+
+fn bell(store: &Store) -> Check {
+    if store.bell().is_working() {
+        Check::ok("bell", store.bell().path().display().to_string())
+    } else {
+        Check::warning(
+            "bell",
+            "it cannot be opened",
+            "waits still end, up to a second late; check the folder's permissions",
+        )
+    }
+}
+
+/// The `sqlite3` shell that a person may open the store with.
+fn of_shell() -> Option<Check> {
+    let output = std::process::Command::new("sqlite3")
+        .arg("--version")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_whitespace().next()?;
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let found = (parts.next()?, parts.next()?, parts.next().unwrap_or(0));
+    Some(if found >= SOUND_SQLITE {
+        Check::ok("sqlite3", version)
+    } else {
+        Check::warning(
+            "sqlite3",
+            format!("the shell on this machine is {version}"),
+            "before 3.51.3 a second writer could damage a WAL database: read with it, do not write",
+        )
+    })
+}

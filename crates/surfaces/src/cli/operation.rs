@@ -1,0 +1,131 @@
+//! Operations as commands: the caller is established, the request built, run and answered.
+
+use clap::ArgMatches;
+use inbox_core::{AgentName, Code, LeaseToken, Refusal};
+use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
+use inbox_store::Store;
+
+use super::{Context, Ended, args, find, wait};
+
+/// Runs the operation with this name.
+pub(crate) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    let mut runner = Runner {
+        name,
+        matches,
+        context,
+        outcome: None,
+    };
+    inbox_ops::each_operation(&mut runner);
+    runner.outcome.unwrap_or_else(|| {
+        Err(Refusal::new(
+            Code::Internal,
+            format!("the command {name} is known and does nothing"),
+        ))
+    })
+}
+
+struct Runner<'a> {
+    name: &'a str,
+    matches: &'a ArgMatches,
+    context: &'a Context,
+    outcome: Option<Result<Ended, Refusal>>,
+}
+
+impl Visitor for Runner<'_> {
+    fn visit<O: Operation>(&mut self) {
+        if self.name == O::NAME {
+            self.outcome = Some(self.answer::<O>());
+        }
+    }
+
+    fn visit_waiting<O: Waiting>(&mut self) {
+        if self.name == O::NAME {
+            self.outcome = Some(self.wait::<O>());
+        }
+    }
+}
+
+impl Runner<'_> {
+    fn answer<O: Operation>(&self) -> Result<Ended, Refusal> {
+        let (request, caller) = self.prepare::<O>()?;
+        let inbox = open(self.context)?;
+        let answer = request.run(&inbox, &caller)?;
+        let ended = self.context.printer.answer(O::NAME, &answer);
+        leave(inbox);
+        ended
+    }
+
+    fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {
+        let (request, caller) = self.prepare::<O>()?;
+        let inbox = open(self.context)?;
+        let mut ended = Ended::Nothing;
+        wait::until_over(&request, &inbox, &caller, |answer, is_stream| {
+            let printed = if is_stream {
+                self.context.printer.stream_item(O::NAME, answer)
+            } else {
+                self.context.printer.answer(O::NAME, answer).map(drop)
+            };
+            if answer.is_something() {
+                ended = Ended::Something;
+            }
+            printed
+        })?;
+        leave(inbox);
+        Ok(ended)
+    }
+
+    fn prepare<O: Operation>(&self) -> Result<(O, Caller), Refusal> {
+        let caller = self.caller::<O>()?;
+        let agent_flag = self.context.agent_flag.as_ref().map(AgentName::as_str);
+        Ok((args::request::<O>(self.matches, agent_flag)?, caller))
+    }
+
+    fn caller<O: Operation>(&self) -> Result<Caller, Refusal> {
+        let flag = |id: &str| self.matches.try_get_one::<String>(id).ok().flatten();
+        let mut caller = Caller::local(None);
+        if O::IDENTITY != Identity::Ignored {
+            caller.agent.clone_from(&self.context.agent);
+        }
+        if let Some(from) = flag("from") {
+            let from: AgentName = from.parse()?;
+            if let Some(agent) = self
+                .context
+                .agent_flag
+                .as_ref()
+                .filter(|agent| **agent != from)
+            {
+                return Err(Refusal::input(format!(
+                    "--from {from} and --agent {agent} name two callers"
+                ))
+                .hint("pass one of them"));
+            }
+            caller.agent = Some(from);
+        }
+        caller.session.clone_from(&self.context.session);
+        caller.lease = match flag("lease") {
+            Some(token) => Some(token.parse::<LeaseToken>()?),
+            None => find::from_environment("INBOX_LEASE")?,
+        };
+        caller.key = flag("key").map(|key| key.parse()).transpose()?;
+        if O::IDENTITY == Identity::Required && caller.lease.is_none() {
+            caller.agent()?;
+        }
+        Ok(caller)
+    }
+}
+
+/// Opens the store that the context names.
+pub(crate) fn open(context: &Context) -> Result<Inbox, Refusal> {
+    let location = find::store(context.db.as_deref())?;
+    Ok(Inbox::new(Store::open(&location)?))
+}
+
+/// Ends the process's use of the store. What was written is on disk; closing the database would only
+/// cost time, and the system takes back what it holds.
+fn leave(inbox: Inbox) {
+    if cfg!(feature = "sabotage") {
+        drop(inbox);
+    } else {
+        std::mem::forget(inbox);
+    }
+}

@@ -1,0 +1,249 @@
+//! Output: JSON for programs, aligned columns for people, lean text for pipes and models.
+
+use std::io::{IsTerminal, Write};
+
+use inbox_core::record::Millis;
+use inbox_core::text::visible;
+use inbox_core::{Code, Refusal};
+use inbox_ops::{Answer, Block, Cell, Page};
+use serde::Serialize;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use super::Ended;
+
+/// Where answers go, and in which form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printer {
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Lean,
+    Terminal,
+}
+
+impl Printer {
+    pub(crate) fn new(as_json: bool) -> Self {
+        // An agent's client often gives its shell a terminal, and still a model reads it.
+        let in_agent = ["CLAUDECODE", "AI_AGENT", "INBOX_LEAN"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some());
+        let form = if as_json {
+            Form::Json
+        } else if std::io::stdout().is_terminal() && !in_agent {
+            Form::Terminal
+        } else {
+            Form::Lean
+        };
+        Printer { form }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.form == Form::Json
+    }
+
+    /// Prints an answer.
+    pub(crate) fn answer<A: Answer>(self, command: &str, answer: &A) -> Result<Ended, Refusal> {
+        match self.form {
+            Form::Json => self.object(command, true, answer)?,
+            Form::Lean | Form::Terminal => {
+                self.raw(&self.layout(&answer.page()))?;
+                for warning in answer.warnings() {
+                    complain(&format!("warning: {}", visible(warning, false)));
+                }
+            }
+        }
+        Ok(if answer.is_something() {
+            Ended::Something
+        } else {
+            Ended::Nothing
+        })
+    }
+
+    /// Prints one answer of many: an event a line.
+    pub(crate) fn stream_item<A: Answer>(self, command: &str, answer: &A) -> Result<(), Refusal> {
+        if !self.is_json() {
+            return self.raw(&self.layout(&answer.page()));
+        }
+        let value = serde_json::to_value(answer).map_err(internal)?;
+        let mut lines = String::new();
+        match value.get("events").and_then(Value::as_array) {
+            Some(events) => events
+                .iter()
+                .for_each(|event| lines.push_str(&format!("{event}\n"))),
+            None => return self.object(command, true, answer),
+        }
+        self.raw(&lines)
+    }
+
+    /// Prints a JSON object with `ok` and `command` before its own keys.
+    pub(crate) fn object(
+        self,
+        command: &str,
+        ok: bool,
+        body: &impl Serialize,
+    ) -> Result<(), Refusal> {
+        let body = serde_json::to_string(body).map_err(internal)?;
+        let rest = body.strip_prefix('{').unwrap_or("}");
+        let comma = if rest == "}" { "" } else { "," };
+        self.raw(&format!(
+            "{{\"ok\":{ok},\"command\":\"{command}\"{comma}{rest}\n"
+        ))
+    }
+
+    /// Prints a page.
+    pub(crate) fn page(self, page: &Page) -> Result<(), Refusal> {
+        self.raw(&self.layout(page))
+    }
+
+    /// Prints text as it is. A reader that has gone is no error.
+    pub(crate) fn raw(self, text: &str) -> Result<(), Refusal> {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal::new(
+                Code::Storage,
+                format!("the answer cannot be printed: {error}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints a refusal: on standard output as JSON, on standard error for people.
+    pub(crate) fn refusal(self, refusal: &Refusal) {
+        if refusal.message.is_empty() {
+            return;
+        }
+        if self.is_json() {
+            let error = serde_json::json!({ "ok": false, "error": refusal });
+            let _ = self.raw(&format!("{error}\n"));
+            return;
+        }
+        complain(&format!(
+            "error: {} ({})",
+            visible(&refusal.message, false),
+            refusal.code
+        ));
+        if !refusal.hint.is_empty() {
+            complain(&format!("hint: {}", visible(&refusal.hint, false)));
+        }
+    }
+
+    fn layout(self, page: &Page) -> String {
+        let now = jiff::Timestamp::now().into();
+        let mut out = String::new();
+        for block in &page.blocks {
+            match block {
+                Block::Line(cells) => {
+                    let cells: Vec<_> = cells
+                        .iter()
+                        .map(|cell| self.cell(cell, now))
+                        .filter(|cell| !cell.is_empty())
+                        .collect();
+                    out.push_str(cells.join("  ").trim_end());
+                    out.push('\n');
+                }
+                Block::Text(text) => {
+                    out.push_str(&visible(text, true));
+                    if !text.ends_with('\n') {
+                        out.push('\n');
+                    }
+                }
+                Block::Table { headings, rows } => self.table(&mut out, headings, rows, now),
+            }
+        }
+        out
+    }
+
+    fn table(self, out: &mut String, headings: &[&str], rows: &[Vec<Cell>], now: Millis) {
+        let mut lines: Vec<Vec<String>> = Vec::with_capacity(rows.len() + 1);
+        if self.form == Form::Terminal && !headings.is_empty() {
+            lines.push(headings.iter().map(ToString::to_string).collect());
+        }
+        lines.extend(
+            rows.iter()
+                .map(|row| row.iter().map(|cell| self.cell(cell, now)).collect()),
+        );
+        let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            lines
+                .iter()
+                .filter_map(|line| line.get(column))
+                .map(|cell| cell.width())
+                .max()
+        };
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| width(column).unwrap_or(0))
+            .collect();
+        for line in &lines {
+            let mut text = String::new();
+            for (cell, width) in line.iter().zip(&widths) {
+                text.push_str(cell);
+                let pad = if self.form == Form::Terminal {
+                    width - cell.width()
+                } else {
+                    0
+                };
+                text.push_str(&" ".repeat(pad + 2));
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        }
+    }
+
+    fn cell(self, cell: &Cell, now: Millis) -> String {
+        match cell {
+            Cell::Text(text) => visible(text, false).into_owned(),
+            Cell::Time(time) if self.form == Form::Terminal => {
+                format!("{} ago", span(now.0 - time.0))
+            }
+            Cell::Time(time) => span(now.0 - time.0),
+            Cell::Until(time) => {
+                let clock = time.timestamp().to_string();
+                let clock = clock.get(11..16).unwrap_or_default();
+                format!("{clock} UTC (in {})", span(time.0 - now.0))
+            }
+        }
+    }
+}
+
+/// A length of time in one unit, as people say it.
+fn span(millis: i64) -> String {
+    let seconds = (millis.max(0) + 500) / 1000;
+    match seconds {
+        0..=119 => format!("{seconds}s"),
+        120..=7199 => format!("{}m", (seconds + 30) / 60),
+        7200..=172_799 => format!("{}h", (seconds + 1800) / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// Says something besides the answer.
+pub(crate) fn complain(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = writeln!(err, "{text}");
+}
+
+fn internal(error: serde_json::Error) -> Refusal {
+    Refusal::new(
+        Code::Internal,
+        format!("the answer cannot be written as JSON: {error}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_said_in_one_unit() {
+        assert_eq!(span(0), "0s");
+        assert_eq!(span(900_000), "15m");
+        assert_eq!(span(119_000), "119s");
+        assert_eq!(span(7_200_000), "2h");
+        assert_eq!(span(3 * 86_400_000), "3d");
+        assert_eq!(span(-5), "0s");
+    }
+}

@@ -1,0 +1,3 @@
+//! The faces of `inbox`: visitors over the operations of `inbox-ops`, without rules of their own.
+
+pub mod cli;
