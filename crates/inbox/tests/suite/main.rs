@@ -1,0 +1,6 @@
+//! The tests of the real binary: one program, so that it links once.
+
+mod cli;
+
+/// The binary under test.
+const INBOX: &str = env!("CARGO_BIN_EXE_inbox");
