@@ -178,10 +178,8 @@ impl Inbox {
                     )
                     .into());
                 }
-                let mut answer: O::Answer =
-                    serde_json::from_str(&replay.answer).map_err(unreadable)?;
-                answer.go_on_at(replay.next_event_id);
-                return Ok((answer, true));
+                let answer = serde_json::from_str(&replay.answer).map_err(unreadable)?;
+                return Ok((answer, Some(replay.entry_no)));
             }
             let answer = f(tx, &agent)?;
             if let (Some(key), Some(digest)) = (&caller.key, &digest)
@@ -191,12 +189,13 @@ impl Inbox {
                 let text = serde_json::to_string(&answer).map_err(unreadable)?;
                 tx.remember(&agent, key.as_str(), digest, &text)?;
             }
-            Ok((answer, false))
+            Ok((answer, None))
         })?;
-        let (mut answer, is_replay) = written.value;
-        if !is_replay {
-            answer.go_on_at(written.next_event_id);
-        }
+        let (mut answer, replayed): (O::Answer, _) = written.value;
+        answer.go_on_at(match replayed {
+            Some(entry_no) => self.store.event_of(entry_no)?,
+            None => written.next_event_id,
+        });
         Ok(answer)
     }
 

@@ -77,11 +77,11 @@ fn states(world: &World) -> Vec<State> {
          is_live,
          make: &dyn Fn(ThreadId) -> (Status, Option<LeaseToken>, Option<LeaseToken>)| {
             let thread = world.send("lead", "worker", name);
-            let (status, current, stale) = make(thread);
+            let (left, current, stale) = make(thread);
             states.push(State {
                 name,
                 thread,
-                status,
+                status: left,
                 current,
                 stale,
                 is_live,

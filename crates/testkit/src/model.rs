@@ -176,11 +176,11 @@ impl Model {
                 ttl_hours,
             } => {
                 let mut addresses = Vec::new();
-                to.iter().for_each(|name| {
+                for name in to {
                     if !addresses.contains(name) {
-                        addresses.push(*name)
+                        addresses.push(*name);
                     }
-                });
+                }
                 self.threads.push(MThread {
                     to: addresses,
                     priority: *priority,

@@ -1,5 +1,7 @@
 //! The contract suite on both stores, one process: the private PostgreSQL cluster starts once.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 inbox_testkit::store_contract! {
     leases {
         a_claim_gives_a_token_an_epoch_and_a_deadline
@@ -136,7 +138,58 @@ mod guards {
 }
 
 mod schema {
+    use std::collections::BTreeSet;
+
+    use inbox_store::Location;
+    use inbox_testkit::cluster;
     use inbox_testkit::world::World;
+
+    /// Table or view, column, and whether it may be null.
+    type Columns = BTreeSet<(String, String, bool)>;
+
+    fn of_sqlite(world: &World) -> Columns {
+        let Location::File(path) = world.location() else {
+            panic!("a file")
+        };
+        let database = rusqlite::Connection::open(path).unwrap();
+        let text = "SELECT m.name, c.name, c.\"notnull\" = 0 FROM sqlite_master m, pragma_table_info(m.name) c
+                     WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
+        let mut statement = database.prepare(text).unwrap();
+        let rows = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    fn of_postgres(world: &World) -> Columns {
+        let Location::Postgres(url) = world.location() else {
+            panic!("a URL")
+        };
+        let schema = url.split("schema=").nth(1).unwrap();
+        let text = format!(
+            "SELECT c.table_name, c.column_name, c.is_nullable FROM information_schema.columns c
+               JOIN information_schema.tables t USING (table_schema, table_name)
+              WHERE t.table_type = 'BASE TABLE' AND c.table_schema = '{schema}'"
+        );
+        let lines = cluster::shared().psql(&text);
+        lines
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(|line| {
+                let cells: Vec<_> = line.split('|').collect();
+                (cells[0].to_owned(), cells[1].to_owned(), cells[2] == "YES")
+            })
+            .collect()
+    }
+
+    #[test]
+    fn both_databases_have_the_same_tables_and_columns() {
+        let (sqlite, mut postgres) = (of_sqlite(&World::sqlite()), of_postgres(&World::postgres()));
+        // PostgreSQL numbers events behind the commit, in a column that SQLite does not need.
+        assert!(postgres.remove(&("entries".into(), "event_id".into(), true)));
+        assert_eq!(sqlite, postgres);
+        assert!(sqlite.len() > 60);
+    }
 
     #[test]
     fn every_statement_can_be_prepared_on_both_databases() {
@@ -147,5 +200,143 @@ mod schema {
                 .prepare_all()
                 .expect("the text fits the schema");
         }
+    }
+}
+
+mod upgrade {
+    //! Stores of every schema that landed are kept, and must open in every later version.
+
+    use std::path::{Path, PathBuf};
+
+    use inbox_ops::{Caller, Done, Inbox, List, Operation, Reply, Show, UpdateStatus, Watch};
+    use inbox_store::{Location, Store, sql};
+    use inbox_testkit::sandbox::TempDir;
+    use inbox_testkit::world::{World, by, task, update, with_token};
+    use serde_json::{Value, json};
+
+    fn fixtures() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+    }
+
+    /// Everything that programs can see of a store.
+    fn seen(inbox: &Inbox) -> Value {
+        let caller = Caller::local(None);
+        let listed = List::default().run(inbox, &caller).unwrap();
+        let shown: Vec<_> = listed
+            .threads
+            .iter()
+            .map(|thread| {
+                Show {
+                    thread: thread.thread_id,
+                }
+                .run(inbox, &caller)
+                .unwrap()
+            })
+            .collect();
+        let watch = Watch {
+            after_event: Some(inbox_core::EventId(0)),
+            ..Watch::default()
+        };
+        json!({ "shown": shown, "events": watch.run(inbox, &caller).unwrap() })
+    }
+
+    /// A store with something of everything.
+    fn furnish(world: &World) {
+        let full = inbox_ops::Send {
+            run: "run-1".parse().ok(),
+            task: "T1".parse().ok(),
+            body: Some("A body\nof two lines".into()),
+            payload_json: Some(json!({"n": 1})),
+            artifacts: vec![inbox_ops::ArtifactRef {
+                path: "notes.md".into(),
+                size: None,
+                sha256: None,
+                media_type: None,
+            }],
+            ..task("backend", "Add posts")
+        };
+        let keyed = Caller {
+            key: "k-1".parse().ok(),
+            session: "s-1".parse().ok(),
+            ..by("lead")
+        };
+        let thread = world.call_as(&keyed, &full).unwrap().thread.thread_id;
+        let holder = with_token(world.claim("backend", thread, 600));
+        world
+            .call_as(
+                &holder,
+                &inbox_ops::Update {
+                    status: Some(UpdateStatus::Blocked),
+                    ..update(thread)
+                },
+            )
+            .unwrap();
+        let (summary, body, payload_json, artifacts) =
+            (Some("Email".to_owned()), None, None, Vec::new());
+        let reply = Reply {
+            thread,
+            to: Vec::new(),
+            kind: None,
+            summary,
+            body,
+            payload_json,
+            artifacts,
+        };
+        world.call("lead", &reply).unwrap();
+        let done = Done {
+            thread,
+            summary: Some("Done".into()),
+            body: None,
+            payload_json: None,
+            artifacts: Vec::new(),
+        };
+        world.call_as(&holder, &done).unwrap();
+        world.send("lead", "role:reviewer", "Look at it");
+        let held = world.send("lead", "backend", "Held");
+        world.claim("backend", held, 604_800);
+    }
+
+    #[test]
+    fn a_store_of_every_schema_that_landed_opens_and_shows_what_it_held() {
+        if std::env::var_os("INBOX_WRITE_FIXTURE").is_some() {
+            write_fixture();
+        }
+        let mut versions = 0;
+        for entry in std::fs::read_dir(fixtures()).unwrap() {
+            let fixture = entry.unwrap().path();
+            let folder = TempDir::new();
+            let path = folder.path().join("coord.db");
+            std::fs::copy(fixture.join("coord.db"), &path).unwrap();
+            let expected: Value =
+                serde_json::from_str(&std::fs::read_to_string(fixture.join("seen.json")).unwrap())
+                    .unwrap();
+            let inbox = Inbox::new(Store::open(&Location::File(path)).unwrap());
+            assert_eq!(seen(&inbox), expected, "{}", fixture.display());
+            assert!(inbox.store().check().unwrap().is_empty());
+            let sent = task("backend", "After the upgrade")
+                .run(&inbox, &by("lead"))
+                .unwrap();
+            assert_eq!(sent.thread.status, inbox_core::Status::Pending);
+            versions += 1;
+        }
+        assert!(versions > 0);
+        assert!(
+            fixtures()
+                .join(format!("schema-{}", sql::SCHEMA_VERSION))
+                .exists(),
+            "this schema has no fixture yet"
+        );
+    }
+
+    fn write_fixture() {
+        let world = World::sqlite();
+        furnish(&world);
+        let folder = fixtures().join(format!("schema-{}", sql::SCHEMA_VERSION));
+        std::fs::create_dir_all(&folder).unwrap();
+        let database = folder.join("coord.db");
+        let _ = std::fs::remove_file(&database);
+        world.inbox().store().backup(&database).unwrap();
+        let seen = serde_json::to_string_pretty(&seen(world.inbox())).unwrap();
+        std::fs::write(folder.join("seen.json"), seen + "\n").unwrap();
     }
 }
