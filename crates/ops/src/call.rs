@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
+use inbox_core::{Address, AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
 use inbox_store::bell::Key;
 use inbox_store::{Abort, Asking, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
@@ -213,6 +213,18 @@ pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> 
             .detail("thread_id", id.to_string())
             .into()
     })
+}
+
+/// Whom a message in a thread is for when it does not say: its holder, else who opened it, but never
+/// the sender. Nobody means the thread's own addresses.
+pub(crate) fn addressees(row: &ThreadRow, sender: &AgentName) -> Vec<Address> {
+    [row.holder.as_ref(), Some(&row.thread.created_by)]
+        .into_iter()
+        .flatten()
+        .find(|name| *name != sender)
+        .map(Address::from)
+        .into_iter()
+        .collect()
 }
 
 /// Who calls: the agent it names, or the one whose claim its token proves.
