@@ -1,0 +1,252 @@
+//! The README, the guides and the skill say what the binary does: every transcript is played.
+//!
+//! In a fenced `console` block a line that begins with `$ ` is a command, and what follows is its
+//! output, standard error included. The blocks of one file share one shell and one folder, so
+//! variables and files last. `&` starts a command in the background; `wait` shows its output. Every
+//! command must succeed: one that does not says so with `|| echo "exit $?"`.
+//!
+//! Times, ages and UUIDs are not compared. A lease token is compared with what stood in its place
+//! before: the first time it is learned, and later commands of the document are given the real one.
+
+mod shell;
+mod text;
+
+use std::path::Path;
+use std::process::Command;
+
+use inbox_testkit::sandbox::TempDir;
+
+use crate::{INBOX, check_document, root};
+use shell::Shell;
+pub(crate) use text::diff;
+use text::{Tokens, blurred};
+
+/// The commands that a transcript may use besides `inbox`.
+const TOOLS: &[&str] = &["inbox", "export", "wait", "echo", "cat"];
+
+/// A command of a transcript and the output that the document shows for it.
+struct Step {
+    line: usize,
+    command: String,
+    shown: Vec<String>,
+}
+
+/// A document in parts: lines as they are, and commands with their output.
+enum Part {
+    Text(String),
+    Step(Step),
+}
+
+fn parts(document: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut in_console = false;
+    for (index, line) in document.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_console = !in_console && line.trim() == "```console";
+            parts.push(Part::Text(line.to_owned()));
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| in_console) {
+            parts.push(Part::Step(Step {
+                line: index + 1,
+                command: command.to_owned(),
+                shown: Vec::new(),
+            }));
+        } else if let Some(Part::Step(step)) = parts.last_mut().filter(|_| in_console) {
+            if step.command.ends_with('\\') {
+                step.command.push('\n');
+                step.command
+                    .push_str(line.strip_prefix("> ").unwrap_or(line));
+            } else {
+                step.shown.push(line.to_owned());
+            }
+        } else {
+            parts.push(Part::Text(line.to_owned()));
+        }
+    }
+    parts
+}
+
+/// Plays a document's transcripts and gives the document as it should be, with the number of
+/// commands that were played.
+fn played(document: &str) -> (String, usize) {
+    let mut shell = Shell::start();
+    let mut tokens = Tokens::default();
+    let mut out = Vec::new();
+    let mut count = 0;
+    for part in parts(document) {
+        let step = match part {
+            Part::Text(line) => {
+                out.push(line);
+                continue;
+            }
+            Part::Step(step) => step,
+        };
+        let tool = step.command.split_whitespace().next().unwrap_or_default();
+        assert!(
+            TOOLS.contains(&tool),
+            "line {}: a transcript may use {TOOLS:?}, not {tool}",
+            step.line
+        );
+        let (text, code) = shell.run(&tokens.real(&step.command));
+        assert_eq!(code, 0, "line {}: $ {}\n{text}", step.line, step.command);
+        let found: Vec<String> = text.lines().map(str::to_owned).collect();
+        tokens.learn(&step.shown.join("\n"), &text);
+        out.extend(
+            format!("$ {}", step.command.replace('\n', "\n> "))
+                .lines()
+                .map(str::to_owned),
+        );
+        // What only differs in what cannot be the same stays as the document has it.
+        if blurred(&step.shown.join("\n")) == blurred(&found.join("\n")) {
+            out.extend(step.shown);
+        } else {
+            out.extend(found);
+        }
+        count += 1;
+    }
+    (out.join("\n") + "\n", count)
+}
+
+#[track_caller]
+fn play(path: &str) {
+    let document = std::fs::read_to_string(root().join(path)).expect("the document is there");
+    let (wanted, count) = played(&document);
+    assert!(count > 0, "{path} shows no command");
+    check_document(path, &wanted);
+}
+
+#[test]
+fn the_readme_shows_what_happens() {
+    play("README.md");
+}
+
+#[test]
+fn the_readmes_first_screen_has_at_most_forty_lines() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let install = readme.lines().position(|line| line == "## Install");
+    assert!(install.is_some_and(|line| line <= 40), "{install:?}");
+}
+
+#[test]
+fn every_guide_shows_what_happens() {
+    let mut guides: Vec<_> = std::fs::read_dir(root().join("docs/guide"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    guides.sort();
+    assert!(guides.len() >= 3, "{guides:?}");
+    for guide in guides {
+        play(&format!("docs/guide/{guide}"));
+    }
+}
+
+#[test]
+fn a_transcript_that_lies_is_caught() {
+    let honest = "```console\n$ inbox init\nmade .agents/coord.db  schema 3\n```\n";
+    let (wanted, _) = played(honest);
+    let lying = wanted.replace("made", "found");
+    assert_ne!(lying, wanted);
+    assert_eq!(played(&lying).0, wanted);
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
+    let mut documents = vec![root().join("README.md"), root().join("AGENTS.md")];
+    for name in ["CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] {
+        documents.push(root().join(name));
+    }
+    collect(&root().join("docs"), &mut documents);
+    let mut broken = Vec::new();
+    for document in documents {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for link in text::links(&text) {
+            let path = link.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let folder = document.parent().unwrap();
+            if !folder.join(path).exists() {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+fn collect(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_story_of_make_run_plays_to_its_end() {
+    let folder = TempDir::new();
+    let output = Command::new(root().join("scripts/story"))
+        .env("INBOX_BINARY", INBOX)
+        .env("INBOX_LEASE", "not a token, and of no concern to the story")
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    for part in ["$ inbox claim", "waits)", "has woken)", "exit 30", "result:"] {
+        assert!(text.contains(part), "{part} is not in the story:\n{text}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// The skill's commands, played in their order by a worker on work that waits for it.
+#[test]
+fn every_command_of_the_skill_works() {
+    let skill = std::fs::read_to_string(root().join("skills/inbox/SKILL.md")).unwrap();
+    assert!(skill.starts_with("---\nname: inbox\n"), "front matter");
+    let words = skill.split_whitespace().count();
+    assert!(words <= 650, "{words} words are too many for a skill");
+    let mut shell = Shell::start();
+    let mut run = |command: &str| {
+        let (text, code) = shell.run(command);
+        assert_eq!(code, 0, "$ {command}\n{text}");
+        text
+    };
+    let _ = run("inbox init");
+    let _ = run("inbox send --from lead --to backend --subject 'Add post CRUD'");
+    let _ = run("echo 'It works.' > result.md");
+    let mut seen = Vec::new();
+    let mut in_bash = false;
+    for line in skill.lines() {
+        if line.starts_with("```") {
+            in_bash = line == "```bash";
+            continue;
+        }
+        if !in_bash || !line.starts_with("inbox ") {
+            continue;
+        }
+        let verb = line.split_whitespace().nth(1).unwrap_or_default();
+        seen.push(verb.to_owned());
+        if verb == "wait-reply" {
+            let _ = run(&format!("{line} &"));
+            let _ =
+                run("inbox reply --from lead --thread \"$THREAD\" --summary 'Use email' --json");
+            assert!(run("wait").contains("\"woke\":true"), "{line}");
+            continue;
+        }
+        let text = run(line);
+        if verb == "claim" {
+            let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let _ = run(&format!(
+                "THREAD={} LEASE={}",
+                word(&answer["thread"]["thread_id"]),
+                word(&answer["lease"]["lease_token"])
+            ));
+        }
+    }
+    for verb in ["fetch", "claim", "update", "wait-reply", "done"] {
+        assert!(seen.iter().any(|found| found == verb), "{verb}: {seen:?}");
+    }
+}

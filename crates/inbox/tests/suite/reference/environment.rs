@@ -1,0 +1,129 @@
+//! The variables, and a search of the sources for any that is missing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::{page, table};
+use crate::root;
+
+/// A variable, whom it is for, and what it does.
+pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
+    (
+        "INBOX_DB",
+        "use",
+        "The store: a file, or a `postgres://` URL. `--db` comes before it; without both it is the nearest `.agents/coord.db` above the working directory",
+    ),
+    (
+        "INBOX_AGENT",
+        "use",
+        "Who is calling. `--agent` and `--from` come before it; `list` never uses it as a filter",
+    ),
+    (
+        "INBOX_SESSION",
+        "use",
+        "Which session is calling. `--session` comes before it",
+    ),
+    (
+        "INBOX_LEASE",
+        "use",
+        "The `lease_token` that proves a claim. `--lease` comes before it; `send` and `reply` in another thread ignore it",
+    ),
+    (
+        "INBOX_LEAN",
+        "use",
+        "Set to anything: lean text on a terminal too, as in a pipe",
+    ),
+    (
+        "INBOX_ALLOW_NETWORK_FS",
+        "use",
+        "Set to anything: open a store on a network file system, where SQLite's locks may not hold",
+    ),
+    (
+        "CLAUDECODE",
+        "use",
+        "Set by an agent's client: lean text on a terminal too",
+    ),
+    (
+        "AI_AGENT",
+        "use",
+        "Set by an agent's client: lean text on a terminal too",
+    ),
+    (
+        "INBOX_TEST_STORE",
+        "tests",
+        "With `init`: the store that is made is for tests, and obeys the variables below",
+    ),
+    (
+        "INBOX_NOW",
+        "tests",
+        "The time, RFC 3339, on a store for tests",
+    ),
+    (
+        "INBOX_FAIL_POINT",
+        "tests",
+        "The number of the point at which the process dies, on a store for tests",
+    ),
+    (
+        "INBOX_PRETEND_FS",
+        "tests",
+        "The magic number of the file system to be pretended, in hexadecimal, on a store for tests",
+    ),
+    (
+        "INBOX_SABOTAGE",
+        "tests",
+        "The planted bug, in a binary built with the `sabotage` feature",
+    ),
+    (
+        "INBOX_WRITE_DOCS",
+        "tests",
+        "Write `docs/reference/` and the transcripts in place of comparing them; `make docs` sets it",
+    ),
+];
+
+const ABOUT: &str = "\
+A flag comes before its variable. An empty variable counts as unset where a value is wanted.";
+
+pub(super) fn document() -> String {
+    let section = |who: &str| {
+        let rows = VARIABLES.iter().filter(|(_, whom, _)| *whom == who);
+        let rows = rows.map(|(name, _, what)| vec![format!("`{name}`"), format!("{what}.")]);
+        table(&["variable", "what it does"], rows)
+    };
+    let body = format!(
+        "## For use\n\n{}\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
+        section("use"),
+        section("tests")
+    );
+    page("Environment", ABOUT, &body)
+}
+
+/// Every `INBOX_…` word in the workspace's own sources.
+pub(super) fn read_by_the_sources() -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(root().join("crates")).expect("the crates are there") {
+        search(
+            &entry.expect("an entry can be read").path().join("src"),
+            &mut found,
+        );
+    }
+    found.into_iter().collect()
+}
+
+fn search(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            search(&path, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        for (at, _) in text.match_indices("INBOX_") {
+            let is_word = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+            let rest = &text[at..];
+            let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+            if end > "INBOX_".len() {
+                found.insert(rest[..end].to_owned());
+            }
+        }
+    }
+}
