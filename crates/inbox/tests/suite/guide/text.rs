@@ -1,29 +1,58 @@
-//! Comparing transcripts: what cannot be the same twice is blurred, and lease tokens are learned.
+//! Comparing transcripts: what cannot be the same twice is blurred, and lease tokens are exchanged.
 
-/// The lease tokens of a document and those that stood in their place.
-#[derive(Default)]
-pub(super) struct Tokens(Vec<(String, String)>);
+/// The lease tokens of a document and the real ones: of one thread and epoch there is one of each,
+/// and only their secrets differ.
+pub(super) struct Tokens {
+    shown: Vec<String>,
+    real: Vec<String>,
+}
 
 impl Tokens {
-    /// A command of the document with the real tokens in it.
-    pub(super) fn real(&self, command: &str) -> String {
-        self.0
-            .iter()
-            .fold(command.to_owned(), |text, (shown, real)| {
-                text.replace(shown.as_str(), real)
-            })
+    /// The tokens that a document shows.
+    pub(super) fn of(document: &str) -> Self {
+        let mut shown = tokens(document);
+        shown.sort();
+        shown.dedup();
+        for pair in shown.windows(2) {
+            let is_same = claim(&pair[0]) == claim(&pair[1]);
+            assert!(!is_same, "one claim has one token: {pair:?}");
+        }
+        let real = Vec::new();
+        Tokens { shown, real }
     }
 
-    /// Notes which token stood where the document shows another. A token that comes again must be
-    /// the same one again.
-    pub(super) fn learn(&mut self, shown: &str, found: &str) {
-        for (shown, found) in tokens(shown).into_iter().zip(tokens(found)) {
-            match self.0.iter().find(|(known, _)| *known == shown) {
-                Some((_, real)) => assert_eq!(*real, found, "the document repeats {shown}"),
-                None => self.0.push((shown, found)),
-            }
-        }
+    /// A command of the document, with the real tokens in it.
+    pub(super) fn real(&self, command: &str) -> String {
+        exchange(command, &self.real)
     }
+
+    /// Real output as the document should show it; its tokens are noted.
+    pub(super) fn shown(&mut self, output: &str) -> String {
+        self.real.extend(tokens(output));
+        exchange(output, &self.shown)
+    }
+}
+
+/// The text with its tokens exchanged for those of the same claim.
+fn exchange(text: &str, tokens: &[String]) -> String {
+    let other = |word: &str| {
+        tokens
+            .iter()
+            .find(|token| claim(token) == claim(word))
+            .cloned()
+    };
+    words(text)
+        .into_iter()
+        .map(|word| match word.starts_with("lse_") {
+            true => other(word).unwrap_or_else(|| word.to_owned()),
+            false => word.to_owned(),
+        })
+        .collect()
+}
+
+/// A token without its secret.
+fn claim(token: &str) -> &str {
+    token.rsplit_once('_').map_or(token, |(claim, _)| claim)
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -153,13 +182,11 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_learned_where_it_is_shown_and_used_after() {
-        let mut tokens = Tokens::default();
-        tokens.learn("--lease lse_1_1_abc", "--lease lse_1_1_xyz");
-        assert_eq!(
-            tokens.real("x --lease lse_1_1_abc y"),
-            "x --lease lse_1_1_xyz y"
-        );
+    fn a_command_gets_the_real_token_of_the_claim_it_shows() {
+        let mut tokens = Tokens::of("$ x --lease lse_1_1_abc y");
+        assert_eq!(tokens.shown("--lease lse_1_1_xyz"), "--lease lse_1_1_abc");
+        assert_eq!(tokens.shown("--lease lse_1_2_xyz"), "--lease lse_1_2_xyz");
+        assert_eq!(tokens.real("x lse_1_1_abc y"), "x lse_1_1_xyz y");
     }
 
     #[test]
