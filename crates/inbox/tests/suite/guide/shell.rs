@@ -13,7 +13,7 @@ use crate::INBOX;
 /// Ends the output of each command, before its exit status.
 const MARK: char = '\u{1e}';
 /// How long one command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) struct Shell {
     child: Child,

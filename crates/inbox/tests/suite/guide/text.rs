@@ -43,9 +43,10 @@ fn exchange(text: &str, tokens: &[String]) -> String {
     };
     words(text)
         .into_iter()
-        .map(|word| match word.starts_with("lse_") {
-            true => other(word).unwrap_or_else(|| word.to_owned()),
-            false => word.to_owned(),
+        .map(|word| {
+            let is_token = word.starts_with("lse_");
+            let other = if is_token { other(word) } else { None };
+            other.unwrap_or_else(|| word.to_owned())
         })
         .collect()
 }
