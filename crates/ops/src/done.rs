@@ -50,7 +50,7 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
 ) -> Result<Posted, Refusal> {
     inbox.write(request, caller, |tx, agent| {
         let row = thread(tx, id)?;
-        let facts = tx.facts(&row, &caller.asking())?;
+        let facts = tx.facts(&row, &caller.asking_as(agent))?;
         let decision = decide(&facts, command, tx.now())?;
         let mut message = message.clone();
         if message.to.is_empty() && row.thread.created_by != *agent {
