@@ -2,6 +2,7 @@
 
 mod file;
 mod lock;
+mod log;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -282,7 +283,9 @@ impl Driver for Sqlite {
             }
             Ok(found)
         };
-        run().map_err(|error| self.failed(&error))
+        let mut found = run().map_err(|error| self.failed(&error))?;
+        found.extend(log::damage(&beside(&self.path, "-wal")));
+        Ok(found)
     }
 
     fn confirm_empty(&mut self) -> Result<(), StoreError> {
@@ -359,10 +362,10 @@ fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
                 ErrorCode::NotADatabase => corrupt(path, "it is not an SQLite database"),
                 ErrorCode::DatabaseCorrupt => corrupt(path, &text),
                 ErrorCode::DiskFull => {
-                    StoreError::Database(format!("the disk that holds {place} is full"))
+                    StoreError::Full(format!("the disk that holds {place} is full"))
                 }
                 ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
-                    StoreError::Database(format!("{place} cannot be written: {text}"))
+                    StoreError::ReadOnly(format!("{place} cannot be written: {text}"))
                 }
                 ErrorCode::CannotOpen => {
                     StoreError::Database(format!("cannot open {place}: {text}"))
