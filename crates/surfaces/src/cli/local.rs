@@ -141,10 +141,8 @@ fn completions(context: &Context, shell: &str) -> Result<Ended, Refusal> {
 
 fn man(context: &Context, folder: Option<&str>) -> Result<Ended, Refusal> {
     let cannot = |error: std::io::Error| {
-        Refusal::new(
-            Code::Storage,
-            format!("the man page cannot be written: {error}"),
-        )
+        let place = folder.unwrap_or("the man page");
+        Refusal::new(Code::Storage, format!("{place} cannot be written: {error}"))
     };
     let render = |command: Command| {
         let mut page = Vec::new();
