@@ -50,6 +50,19 @@ pub enum StoreError {
     Unreadable(String),
 }
 
+impl StoreError {
+    /// A failure of a file, by what can be done about it.
+    pub(crate) fn of_file(what: String, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        let text = format!("{what}: {error}");
+        match error.kind() {
+            StorageFull => StoreError::Full(text),
+            PermissionDenied | ReadOnlyFilesystem => StoreError::ReadOnly(text),
+            _ => StoreError::Database(text),
+        }
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();

@@ -53,7 +53,7 @@ impl Sqlite {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let found = std::fs::metadata(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => StoreError::NotFound(path.display().to_string()),
-            _ => StoreError::Database(format!("cannot open {}: {error}", path.display())),
+            _ => StoreError::of_file(format!("cannot open {}", path.display()), &error),
         })?;
         if !found.is_file() {
             return Err(corrupt(path, "it is not a regular file"));
@@ -368,7 +368,7 @@ fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
                     StoreError::ReadOnly(format!("{place} cannot be written: {text}"))
                 }
                 ErrorCode::CannotOpen => {
-                    StoreError::Database(format!("cannot open {place}: {text}"))
+                    StoreError::ReadOnly(format!("cannot open {place}: {text}"))
                 }
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
                     StoreError::Busy(format!("another program keeps {place} locked"))

@@ -167,6 +167,10 @@ fn of_database(store: &Store) -> Vec<Check> {
 }
 
 fn integrity(store: &Store) -> Check {
+    // A file can be sound page by page and lack a table.
+    if let Err(error) = store.prepare_all() {
+        return Check::failed("integrity", &error.into());
+    }
     match store.check() {
         Ok(problems) if problems.is_empty() => {
             let counts = store.read(|tx| Ok(tx.counts()?));
