@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for Code {
     }
 }
 
-/// Separates message and hint where only one text can be carried.
+/// Separates code, message and hint where only one text can be carried.
 const CARRIER: char = '\u{1f}';
 
 /// A refused request: what happened, what to do next, and a stable code.
@@ -148,18 +148,20 @@ impl Refusal {
 
     /// The refusal as one text, for frameworks that carry nothing else; [`Refusal::from_carried`] reads it.
     pub fn carried(&self) -> String {
-        if self.hint.is_empty() {
-            self.message.clone()
-        } else {
-            format!("{}{CARRIER}{}", self.message, self.hint)
-        }
+        format!(
+            "{}{CARRIER}{}{CARRIER}{}",
+            self.code, self.message, self.hint
+        )
     }
 
-    /// Bad input as a framework carried it, or said it itself.
+    /// A refusal as a framework carried it, or bad input as it said it itself.
     pub fn from_carried(text: &str) -> Self {
-        match text.split_once(CARRIER) {
-            Some((message, hint)) => Refusal::input(message).hint(hint),
-            None => Refusal::input(text),
+        let mut parts = text.splitn(3, CARRIER);
+        match (parts.next().and_then(Code::named), parts.next()) {
+            (Some(code), Some(message)) => {
+                Refusal::new(code, message).hint(parts.next().unwrap_or_default())
+            }
+            _ => Refusal::input(text),
         }
     }
 
@@ -195,6 +197,20 @@ impl std::error::Error for Refusal {}
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn a_refusal_survives_being_carried_as_one_text() {
+        for refusal in [
+            Refusal::new(Code::TooLarge, "too much").hint("say less"),
+            Refusal::input("no hint"),
+        ] {
+            assert_eq!(Refusal::from_carried(&refusal.carried()), refusal);
+        }
+        assert_eq!(
+            Refusal::from_carried("anything else").code,
+            Code::InvalidInput
+        );
+    }
 
     #[test]
     fn every_code_has_a_name_of_its_own_and_an_exit_status_of_the_contract() {

@@ -88,7 +88,8 @@ impl FromStr for Label {
             return Err(Refusal::input(format!("{text:?} is not a label"))
                 .hint("a label is one line of text that is not empty"));
         }
-        limit::bytes("the label", text, limit::LABEL)?;
+        limit::bytes("the label", text, limit::LABEL)
+            .map_err(|refusal| refusal.hint("a label names something: keep it short"))?;
         Ok(Label(text.to_owned()))
     }
 }

@@ -125,6 +125,14 @@ impl Caller {
         })
     }
 
+    /// The caller of a write, as `agent`: the name it gave, or the one that its token proved.
+    pub(crate) fn asking_as(&self, agent: &AgentName) -> Asking {
+        Asking {
+            agent: Some(agent.clone()),
+            ..self.asking()
+        }
+    }
+
     pub(crate) fn asking(&self) -> Asking {
         Asking {
             agent: self.agent.clone(),

@@ -43,7 +43,6 @@ impl Operation for Claim {
                 "--run and --task choose among candidates and do not go with --thread",
             ));
         }
-        caller.agent()?;
         let labels = labels(self.run.as_ref(), self.task.as_ref());
         let answer = inbox.write(self, caller, |tx, agent| {
             let row = match self.thread {
@@ -57,7 +56,7 @@ impl Operation for Claim {
                     next_event_id: EventId(0),
                 });
             };
-            let facts = tx.facts(&row, &caller.asking())?;
+            let facts = tx.facts(&row, &caller.asking_as(agent))?;
             let decision = decide(&facts, Command::Claim { lease_ms }, tx.now())?;
             let session = caller.session.as_ref();
             let step = Step {

@@ -49,7 +49,7 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
 ) -> Result<Posted, Refusal> {
     inbox.write(request, caller, |tx, agent| {
         let row = thread(tx, id)?;
-        let facts = tx.facts(&row, &caller.asking())?;
+        let facts = tx.facts(&row, &caller.asking_as(agent))?;
         let decision = decide(&facts, command, tx.now())?;
         let mut message = message.clone();
         message.to = addressees(&row, agent);

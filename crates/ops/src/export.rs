@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::show::{Show, Shown};
 
 /// How a thread is written down.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Format {
@@ -19,6 +19,20 @@ pub enum Format {
     Markdown,
     /// For programs: what `show` answers.
     Json,
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "markdown" => Ok(Format::Markdown),
+            "json" => Ok(Format::Json),
+            other => {
+                let refusal = Refusal::input(format!("unknown format {other:?}"))
+                    .hint("use one of markdown, json");
+                Err(serde::de::Error::custom(refusal.carried()))
+            }
+        }
+    }
 }
 
 /// Write a thread down as Markdown or JSON

@@ -26,7 +26,7 @@ impl Operation for Release {
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Released, Refusal> {
         inbox.write(self, caller, |tx, agent| {
             let row = thread(tx, self.thread)?;
-            let facts = tx.facts(&row, &caller.asking())?;
+            let facts = tx.facts(&row, &caller.asking_as(agent))?;
             let decision = decide(&facts, Command::Release, tx.now())?;
             let step = Step {
                 agent,

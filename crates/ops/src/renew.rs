@@ -46,7 +46,7 @@ pub(crate) fn renew(
     lease_ms: i64,
 ) -> Result<Leased, Abort> {
     let row = thread(tx, id)?;
-    let facts = tx.facts(&row, &caller.asking())?;
+    let facts = tx.facts(&row, &caller.asking_as(agent))?;
     let decision = decide(&facts, Command::Renew { lease_ms }, tx.now())?;
     let step = Step {
         agent,

@@ -193,7 +193,7 @@ pub(crate) fn add_message(
     warnings: Vec<String>,
 ) -> Result<Posted, Abort> {
     let row = thread(tx, id)?;
-    let facts = tx.facts(&row, &caller.asking())?;
+    let facts = tx.facts(&row, &caller.asking_as(agent))?;
     let decision = decide(&facts, Command::Append(message.kind), tx.now())?;
     let step = Step {
         agent,

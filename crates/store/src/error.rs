@@ -27,6 +27,15 @@ pub enum StoreError {
     /// The database refused; the text is its own.
     #[error("{0}")]
     Database(String),
+    /// The disk is full.
+    #[error("{0}")]
+    Full(String),
+    /// The file or its folder cannot be written.
+    #[error("{0}")]
+    ReadOnly(String),
+    /// The file is where SQLite cannot keep its promises.
+    #[error("{0}")]
+    Network(String),
     /// Somebody kept the write lock longer than a writer may wait.
     #[error("{0}")]
     Busy(String),
@@ -41,6 +50,19 @@ pub enum StoreError {
     Unreadable(String),
 }
 
+impl StoreError {
+    /// A failure of a file, by what can be done about it.
+    pub(crate) fn of_file(what: String, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        let text = format!("{what}: {error}");
+        match error.kind() {
+            StorageFull => StoreError::Full(text),
+            PermissionDenied | ReadOnlyFilesystem => StoreError::ReadOnly(text),
+            _ => StoreError::Database(text),
+        }
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
@@ -53,6 +75,12 @@ impl From<StoreError> for Refusal {
             }
             StoreError::Newer { .. } => Refusal::new(Code::StoreNewer, message)
                 .hint("use the version of inbox that wrote the store, or a later one"),
+            StoreError::Full(_) => Refusal::new(Code::Storage, message)
+                .hint("nothing was written, and nothing that was acknowledged is lost; free some space, then try again with the same --key"),
+            StoreError::ReadOnly(_) => Refusal::new(Code::Storage, message)
+                .hint("check who owns the file and its folder, and whether the disk is mounted read-only"),
+            StoreError::Network(_) => Refusal::new(Code::Storage, message)
+                .hint("keep the store on a local disk, or share a PostgreSQL database; INBOX_ALLOW_NETWORK_FS=1 takes the risk"),
             StoreError::Busy(_) => Refusal::new(Code::Storage, message)
                 .hint("inbox doctor names the process that holds the lock; try again with the same --key"),
             StoreError::Unknown(_) => Refusal::new(Code::Storage, message)

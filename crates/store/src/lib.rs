@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use inbox_core::{EventId, Refusal};
+use inbox_core::{Code, EventId, Refusal};
 
 pub use apply::{NewArtifact, NewMessage, NewThread, Recorded, Step};
 use bell::{Bell, Key};
@@ -176,7 +176,7 @@ impl Store {
             .map_err(Abort::from)
             .and_then(|now| f(&mut Tx::new(driver.as_mut(), now)));
         driver.rollback();
-        outcome.map_err(Into::into)
+        outcome.map_err(|abort| doubted(driver.as_mut(), abort))
     }
 
     /// Runs `f` in one transaction that is on disk when this returns. When `f` refuses, nothing of it
@@ -190,7 +190,7 @@ impl Store {
         loop {
             match self.attempt(driver.as_mut(), &mut f) {
                 Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
-                outcome => return outcome.map_err(Into::into),
+                outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
             }
         }
     }
@@ -331,6 +331,16 @@ pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }
 
+/// What is said to be missing was perhaps lost: only a sound store may say that it is not there.
+fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
+    let refusal = Refusal::from(abort);
+    if matches!(refusal.code, Code::ThreadNotFound | Code::MessageNotFound) {
+        driver.confirm_empty().err().map_or(refusal, Refusal::from)
+    } else {
+        refusal
+    }
+}
+
 fn newest_event(driver: &mut dyn Driver) -> Result<EventId, StoreError> {
     driver.begin(Mode::Read)?;
     let newest = Tx::new(driver, Millis(0)).newest_event();
@@ -375,9 +385,8 @@ fn refuse_network(path: &std::path::Path, pretended: Option<u64>) -> Result<(), 
     };
     match sqlite::is_network_fs(place, pretended) {
         None => Ok(()),
-        Some(name) => Err(StoreError::Database(format!(
-            "{} is on a network file system ({name}), where SQLite's locks do not hold; \
-             keep the store on a local disk, or share a PostgreSQL database",
+        Some(name) => Err(StoreError::Network(format!(
+            "{} is on a network file system ({name}), where SQLite's locks do not hold",
             path.display()
         ))),
     }

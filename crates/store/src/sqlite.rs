@@ -2,6 +2,7 @@
 
 mod file;
 mod lock;
+mod log;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Sqlite {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let found = std::fs::metadata(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => StoreError::NotFound(path.display().to_string()),
-            _ => StoreError::Database(format!("cannot open {}: {error}", path.display())),
+            _ => StoreError::of_file(format!("cannot open {}", path.display()), &error),
         })?;
         if !found.is_file() {
             return Err(corrupt(path, "it is not a regular file"));
@@ -282,7 +283,9 @@ impl Driver for Sqlite {
             }
             Ok(found)
         };
-        run().map_err(|error| self.failed(&error))
+        let mut found = run().map_err(|error| self.failed(&error))?;
+        found.extend(log::damage(&beside(&self.path, "-wal")));
+        Ok(found)
     }
 
     fn confirm_empty(&mut self) -> Result<(), StoreError> {
@@ -359,13 +362,13 @@ fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
                 ErrorCode::NotADatabase => corrupt(path, "it is not an SQLite database"),
                 ErrorCode::DatabaseCorrupt => corrupt(path, &text),
                 ErrorCode::DiskFull => {
-                    StoreError::Database(format!("the disk that holds {place} is full"))
+                    StoreError::Full(format!("the disk that holds {place} is full"))
                 }
                 ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
-                    StoreError::Database(format!("{place} cannot be written: {text}"))
+                    StoreError::ReadOnly(format!("{place} cannot be written: {text}"))
                 }
                 ErrorCode::CannotOpen => {
-                    StoreError::Database(format!("cannot open {place}: {text}"))
+                    StoreError::ReadOnly(format!("cannot open {place}: {text}"))
                 }
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
                     StoreError::Busy(format!("another program keeps {place} locked"))

@@ -1,78 +1,54 @@
-//! The commands as programs use them.
+//! The commands as programs and people use them, one file a topic. Every sentence of the contract is
+//! a test here.
 
-use crate::INBOX;
-use inbox_testkit::sandbox::{Sandbox, finish};
+mod artifacts;
+mod claim;
+mod desk;
+mod doctor_backup;
+mod fetch;
+mod identity;
+mod init;
+mod keys;
+mod list_show_export;
+mod misc;
+mod output;
+mod renew_release;
+mod reply;
+mod send;
+mod update_done_fail_cancel;
+mod usage_errors;
+mod wait_reply;
+mod watch;
+
+use desk::{Desk, keys};
 
 #[test]
 fn the_story_of_a_thread_is_told_with_the_contracts_keys() {
-    let inbox = Sandbox::new(INBOX);
-    let sent = inbox
-        .run([
-            "send",
-            "--from",
-            "lead",
-            "--to",
-            "backend",
-            "--subject",
-            "Add posts",
-            "--json",
-        ])
-        .ok();
-    let thread = sent["thread"]["thread_id"].as_str().unwrap().to_owned();
+    let desk = Desk::new();
+    let sent = desk.ok("send --from lead --to backend --subject Add~posts");
+    let thread = sent["thread"]["thread_id"].as_str().unwrap();
     assert_eq!(sent["thread"]["status"], "pending");
-    let claimed = inbox
-        .run(["claim", "--agent", "backend", "--thread", &thread, "--json"])
-        .ok();
-    let lease = claimed["lease"]["lease_token"].as_str().unwrap().to_owned();
-    assert_eq!(claimed["lease"]["epoch"], 1);
-    let update = [
-        "update",
-        "--lease",
-        &lease,
-        "--thread",
-        &thread,
-        "--status",
-        "blocked",
-        "--summary",
-        "Which auth?",
-        "--json",
-    ];
-    assert_eq!(inbox.run(update).ok()["message"]["kind"], "question");
-    let waiting = inbox.spawn([
-        "wait-reply",
-        "--lease",
-        &lease,
-        "--thread",
-        &thread,
-        "--timeout-seconds",
-        "30",
-        "--json",
-    ]);
-    let reply = [
-        "reply",
-        "--from",
-        "lead",
-        "--thread",
-        &thread,
-        "--summary",
-        "Email",
-        "--json",
-    ];
-    assert_eq!(inbox.run(reply).ok()["message"]["kind"], "answer");
-    let woke = finish(waiting).ok();
+    let lease = desk.claim("backend", thread);
+    let asked = desk.ok(&format!(
+        "update --lease {lease} --thread {thread} --status blocked --summary Which~auth?"
+    ));
+    assert_eq!(asked["message"]["kind"], "question");
+    let waiting = desk.spawn(&format!(
+        "wait-reply --lease {lease} --thread {thread} --timeout-seconds 30"
+    ));
+    let reply = desk.ok(&format!(
+        "reply --from lead --thread {thread} --summary Email"
+    ));
+    assert_eq!(reply["message"]["kind"], "answer");
+    let woke = inbox_testkit::sandbox::finish(waiting).ok();
     assert_eq!(woke["message"]["summary"], "Email");
-    let done = inbox
-        .run([
-            "done",
-            "--lease",
-            &lease,
-            "--thread",
-            &thread,
-            "--summary",
-            "Done",
-            "--json",
-        ])
-        .ok();
+    let done = desk.ok(&format!(
+        "done --lease {lease} --thread {thread} --summary Done"
+    ));
     assert_eq!(done["thread"]["status"], "done");
     assert_eq!(done["thread"]["assigned_to"], "backend");
+    assert_eq!(
+        keys(&done),
+        ["command", "message", "next_event_id", "ok", "thread"]
+    );
 }

@@ -1,6 +1,7 @@
 //! The tests of the real binary: one program, so that it links once.
 
 mod cli;
+mod damage;
 mod guide;
 mod house;
 mod reference;

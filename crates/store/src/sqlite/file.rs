@@ -19,7 +19,7 @@ use crate::sql::MIGRATIONS;
 /// way leaves no half a store, and of two that run at once one makes it.
 pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, StoreError> {
     let cannot = |error: std::io::Error| {
-        StoreError::Database(format!("cannot make {}: {error}", path.display()))
+        StoreError::of_file(format!("cannot make {}", path.display()), &error)
     };
     if path.exists() {
         return Ok(false);
@@ -76,8 +76,7 @@ fn build(draft: &Path, armed: Armed, for_tests: bool) -> Result<(), StoreError> 
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")?;
     drop(store);
     let synced = File::open(draft).and_then(|file| file.sync_all());
-    synced
-        .map_err(|error| StoreError::Database(format!("cannot make {}: {error}", draft.display())))
+    synced.map_err(|error| StoreError::of_file(format!("cannot make {}", draft.display()), &error))
 }
 
 /// Copies a live database by SQLite's backup API into a new file.
@@ -88,7 +87,7 @@ pub(super) fn backup(
     armed: Armed,
 ) -> Result<(), StoreError> {
     let cannot = |error: std::io::Error| {
-        StoreError::Database(format!("cannot write {}: {error}", to.display()))
+        StoreError::of_file(format!("cannot write {}", to.display()), &error)
     };
     let draft = beside(to, &format!(".new-{}", std::process::id()));
     let _ = std::fs::remove_file(&draft);

@@ -41,8 +41,8 @@ impl WriteLock {
     }
 
     pub(super) fn acquire(&mut self) -> Result<(), StoreError> {
-        let cannot = |error: &dyn std::fmt::Display| {
-            StoreError::Database(format!("cannot lock {}: {error}", self.path.display()))
+        let cannot = |error: &std::io::Error| {
+            StoreError::of_file(format!("cannot lock {}", self.path.display()), error)
         };
         if self.file.is_none() {
             let file = OpenOptions::new()
@@ -56,7 +56,7 @@ impl WriteLock {
             self.file = Some(file);
         }
         let Some(file) = &self.file else {
-            return Err(cannot(&"no file"));
+            return Err(cannot(&std::io::Error::other("no file")));
         };
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
@@ -64,7 +64,7 @@ impl WriteLock {
                 return Ok(());
             }
             Err(Errno::WOULDBLOCK) => self.contended = true,
-            Err(error) => return Err(cannot(&error)),
+            Err(error) => return Err(cannot(&error.into())),
         }
         // flock has no time-out of its own, so the wait is another thread's.
         let waiting = file.try_clone().map_err(|error| cannot(&error))?;
@@ -82,7 +82,7 @@ impl WriteLock {
             }
         });
         match answer.recv_timeout(PATIENCE) {
-            Ok(outcome) => outcome.map_err(|error| cannot(&error)),
+            Ok(outcome) => outcome.map_err(|error| cannot(&error.into())),
             Err(_) => {
                 drop(answer);
                 self.file = None;

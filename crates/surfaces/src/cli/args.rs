@@ -36,24 +36,9 @@ pub(crate) struct Globals {
 
 /// Parses the arguments. Bad usage is a refusal like any other bad input.
 pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
-    let names = names();
     // Only the command that is called is built: the others' schemas cost time and help nobody.
-    let called = argv
-        .iter()
-        .skip(1)
-        .filter_map(|arg| arg.to_str())
-        .find(|arg| names.iter().any(|name| name == arg));
-    let parsed = command(called).try_get_matches_from(argv);
-    // A value may be spelt like a command (an agent named `list`): then the guess was wrong.
-    let was_right = parsed
-        .as_ref()
-        .is_ok_and(|matches| matches.subcommand_name() == called);
-    let parsed = if was_right || called.is_none() {
-        parsed
-    } else {
-        command(None).try_get_matches_from(argv)
-    };
-    let matches = match parsed {
+    let called = called(argv);
+    let matches = match command(called).try_get_matches_from(argv) {
         Ok(matches) => matches,
         Err(error)
             if matches!(
@@ -63,11 +48,12 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         {
             return Ok(Parsed::Text(error.render().to_string()));
         }
+        Err(error) if error.kind() == clap::error::ErrorKind::MissingSubcommand => {
+            return Err(no_command());
+        }
         Err(error) => return Err(usage(&error, called)),
     };
-    let (name, matches) = matches.subcommand().ok_or_else(|| {
-        Refusal::input("no command was given").hint("inbox --help lists the commands")
-    })?;
+    let (name, matches) = matches.subcommand().ok_or_else(no_command)?;
     let text = |id: &str| matches.get_one::<String>(id).cloned();
     let globals = Globals {
         db: text("db"),
@@ -79,6 +65,24 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         matches: matches.clone(),
         globals,
     })
+}
+
+/// The command among the arguments: the first that is neither a flag nor a flag's value. An agent may
+/// be named like a command.
+fn called(argv: &[OsString]) -> Option<&str> {
+    let mut words = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
+    let word = loop {
+        match words.next()? {
+            "--db" | "--agent" | "--session" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            word => break word,
+        }
+    };
+    names().iter().any(|name| name == word).then_some(word)
+}
+
+fn no_command() -> Refusal {
+    Refusal::input("no command was given").hint("inbox --help lists the commands")
 }
 
 fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
@@ -431,8 +435,14 @@ fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> 
 }
 
 fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
-    let number: i64 = text.parse().map_err(|_| {
-        Refusal::input(format!("--{flag} is {text:?}, which is not a whole number"))
+    let number: i64 = text.parse().map_err(|error: std::num::ParseIntError| {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+        let problem = match error.kind() {
+            PosOverflow => "too large",
+            NegOverflow => "too small",
+            _ => "not a whole number",
+        };
+        Refusal::input(format!("--{flag} is {text:?}, which is {problem}"))
     })?;
     if flag == "timeout-seconds" {
         limit::in_range("--timeout-seconds", number, 0, i64::from(u32::MAX))?;

@@ -6,6 +6,7 @@ mod doctor;
 use std::path::Path;
 
 use clap::{Arg, ArgMatches, Command};
+use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use inbox_store::{Location, Store};
 use serde_json::json;
@@ -94,9 +95,11 @@ fn init(context: &Context) -> Result<Ended, Refusal> {
         context.printer.object("init", true, &body)?;
     } else {
         let what = if made.created { "made" } else { "found" };
-        context
-            .printer
-            .raw(&format!("{what} {db}  schema {}\n", made.schema_version))?;
+        context.printer.raw(&format!(
+            "{what} {}  schema {}\n",
+            visible(&db, false),
+            made.schema_version
+        ))?;
     }
     Ok(Ended::Something)
 }
@@ -119,7 +122,9 @@ fn backup(context: &Context, to: &str) -> Result<Ended, Refusal> {
         let body = json!({ "db": inbox.store().location().shown(), "backup": to, "bytes": bytes });
         context.printer.object("backup", true, &body)?;
     } else {
-        context.printer.raw(&format!("{to}  {bytes} bytes\n"))?;
+        context
+            .printer
+            .raw(&format!("{}  {bytes} bytes\n", visible(to, false)))?;
     }
     Ok(Ended::Something)
 }
@@ -136,10 +141,8 @@ fn completions(context: &Context, shell: &str) -> Result<Ended, Refusal> {
 
 fn man(context: &Context, folder: Option<&str>) -> Result<Ended, Refusal> {
     let cannot = |error: std::io::Error| {
-        Refusal::new(
-            Code::Storage,
-            format!("the man page cannot be written: {error}"),
-        )
+        let place = folder.unwrap_or("the man page");
+        Refusal::new(Code::Storage, format!("{place} cannot be written: {error}"))
     };
     let render = |command: Command| {
         let mut page = Vec::new();
@@ -169,9 +172,11 @@ fn man(context: &Context, folder: Option<&str>) -> Result<Ended, Refusal> {
             .printer
             .object("man", true, &json!({ "dir": folder, "pages": pages }))?;
     } else {
-        context
-            .printer
-            .raw(&format!("{folder}  {} pages\n", pages.len()))?;
+        context.printer.raw(&format!(
+            "{}  {} pages\n",
+            visible(folder, false),
+            pages.len()
+        ))?;
     }
     Ok(Ended::Something)
 }

@@ -63,7 +63,7 @@ impl Runner<'_> {
             let printed = if is_stream {
                 self.context.printer.stream_item(O::NAME, answer)
             } else {
-                self.context.printer.answer(O::NAME, answer).map(drop)
+                self.context.printer.answer(O::NAME, answer).map(|_| true)
             };
             if answer.is_something() {
                 ended = Ended::Something;

@@ -10,12 +10,13 @@ use inbox_store::bell::PATIENCE;
 /// Polls until the wait is over or its time has passed, and hands on each answer that counts.
 ///
 /// Level-triggered: note the bell, look, block while it stays. What rings in between is seen by the
-/// next look, and what never rings is found by looking again within a second.
+/// next look, and what never rings is found by looking again within a second. A stream ends when
+/// `hand_on` says that nobody reads it any more.
 pub(crate) fn until_over<O: Waiting>(
     request: &O,
     inbox: &Inbox,
     caller: &Caller,
-    mut hand_on: impl FnMut(&O::Answer, bool) -> Result<(), Refusal>,
+    mut hand_on: impl FnMut(&O::Answer, bool) -> Result<bool, Refusal>,
 ) -> Result<(), Refusal> {
     let store = inbox.store();
     let deadline = request.timeout().map(|timeout| Instant::now() + timeout);
@@ -32,19 +33,20 @@ pub(crate) fn until_over<O: Waiting>(
             listener.rearm();
         }
         if O::is_over(&answer) {
-            hand_on(&answer, request.is_stream())?;
-            if !request.is_stream() {
-                return Ok(());
+            if hand_on(&answer, request.is_stream())? && request.is_stream() {
+                continue;
             }
-            continue;
+            return Ok(());
         }
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
+                // A damaged store can look as if nothing had happened.
+                store.confirm_empty()?;
                 return if request.is_stream() {
                     Ok(())
                 } else {
-                    hand_on(&answer, false)
+                    hand_on(&answer, false).map(drop)
                 };
             }
             if rustix::process::getppid() != parent {

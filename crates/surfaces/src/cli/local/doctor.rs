@@ -18,6 +18,9 @@ struct Check {
     status: &'static str,
     message: String,
     hint: String,
+    /// What an error is called, so that `doctor` fails by the same code as other commands.
+    #[serde(skip)]
+    code: Option<Code>,
 }
 
 impl Check {
@@ -27,6 +30,7 @@ impl Check {
             status: "ok",
             message: message.into(),
             hint: String::new(),
+            code: None,
         }
     }
 
@@ -36,6 +40,7 @@ impl Check {
             status: "warning",
             message: message.into(),
             hint: hint.to_owned(),
+            code: None,
         }
     }
 
@@ -45,6 +50,7 @@ impl Check {
             status: "error",
             message: refusal.message.clone(),
             hint: refusal.hint.clone(),
+            code: Some(refusal.code),
         }
     }
 }
@@ -88,7 +94,8 @@ fn report(context: &Context, checks: &[Check]) -> Result<Ended, Refusal> {
         } else {
             &check.hint
         };
-        Refusal::new(Code::StoreCorrupt, check.message.clone()).hint(hint)
+        let code = check.code.unwrap_or(Code::StoreCorrupt);
+        Refusal::new(code, check.message.clone()).hint(hint)
     });
     if context.printer.is_json() {
         let body = match &refusal {
@@ -160,6 +167,10 @@ fn of_database(store: &Store) -> Vec<Check> {
 }
 
 fn integrity(store: &Store) -> Check {
+    // A file can be sound page by page and lack a table.
+    if let Err(error) = store.prepare_all() {
+        return Check::failed("integrity", &error.into());
+    }
     match store.check() {
         Ok(problems) if problems.is_empty() => {
             let counts = store.read(|tx| Ok(tx.counts()?));

@@ -1,0 +1,312 @@
+//! Help, completions, man pages, the skill.
+
+use std::process::Command;
+
+use super::desk::Desk;
+
+const COMMANDS: &[&str] = &[
+    "init",
+    "send",
+    "fetch",
+    "claim",
+    "renew",
+    "update",
+    "reply",
+    "done",
+    "fail",
+    "cancel",
+    "release",
+    "list",
+    "show",
+    "watch",
+    "wait-reply",
+    "export",
+    "backup",
+    "doctor",
+    "completions",
+    "man",
+    "skill",
+];
+
+/// The flags of spec 001 and of its issue, by command.
+const FLAGS: &[(&str, &[&str])] = &[
+    (
+        "send",
+        &[
+            "from",
+            "to",
+            "subject",
+            "thread",
+            "run",
+            "task",
+            "kind",
+            "summary",
+            "body",
+            "body-file",
+            "payload-json",
+            "priority",
+            "artifact",
+            "lease",
+            "key",
+        ],
+    ),
+    (
+        "fetch",
+        &["agent", "status", "limit", "unread", "run", "task"],
+    ),
+    (
+        "claim",
+        &["agent", "thread", "lease-seconds", "run", "task", "key"],
+    ),
+    (
+        "renew",
+        &["agent", "thread", "lease-seconds", "lease", "key"],
+    ),
+    (
+        "update",
+        &[
+            "agent",
+            "thread",
+            "status",
+            "summary",
+            "body",
+            "body-file",
+            "payload-json",
+            "artifact",
+            "lease",
+            "key",
+        ],
+    ),
+    (
+        "reply",
+        &[
+            "from",
+            "to",
+            "thread",
+            "kind",
+            "summary",
+            "body",
+            "body-file",
+            "payload-json",
+            "artifact",
+            "lease",
+            "key",
+        ],
+    ),
+    (
+        "done",
+        &[
+            "agent",
+            "thread",
+            "summary",
+            "body",
+            "body-file",
+            "payload-json",
+            "artifact",
+            "lease",
+            "key",
+        ],
+    ),
+    (
+        "fail",
+        &[
+            "agent",
+            "thread",
+            "summary",
+            "body",
+            "body-file",
+            "payload-json",
+            "artifact",
+            "lease",
+            "key",
+        ],
+    ),
+    ("cancel", &["agent", "thread", "reason", "key"]),
+    ("release", &["agent", "thread", "lease", "key"]),
+    (
+        "list",
+        &[
+            "agent",
+            "status",
+            "created-by",
+            "assigned-to",
+            "limit",
+            "run",
+            "task",
+            "after-event",
+        ],
+    ),
+    ("show", &["thread", "json"]),
+    (
+        "watch",
+        &[
+            "agent",
+            "status",
+            "timeout-seconds",
+            "after-event",
+            "follow",
+            "run",
+            "task",
+        ],
+    ),
+    (
+        "wait-reply",
+        &[
+            "thread",
+            "after-message",
+            "after-event",
+            "kinds",
+            "timeout-seconds",
+        ],
+    ),
+    ("export", &["thread", "format"]),
+    ("backup", &["to"]),
+    ("man", &["dir"]),
+];
+
+#[test]
+fn help_and_version_are_exit_0_everywhere() {
+    let desk = Desk::new();
+    let help = desk.inbox.run(["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (0, ""));
+    for command in COMMANDS {
+        assert!(
+            help.stdout.contains(&format!("\n  {command} ")),
+            "{command}: {help}"
+        );
+        for flag in ["--help", "-h"] {
+            let outcome = desk.inbox.run([command, flag]);
+            assert_eq!(
+                (outcome.code, outcome.stderr.as_str()),
+                (0, ""),
+                "{command}"
+            );
+            assert!(
+                outcome.stdout.contains(&format!("Usage: inbox {command}")),
+                "{outcome}"
+            );
+            for global in ["--db", "--json", "--agent", "--session"] {
+                assert!(outcome.stdout.contains(global), "{command} {global}");
+            }
+        }
+    }
+    for flag in ["--version", "-V"] {
+        let version = desk.inbox.run([flag]);
+        assert_eq!(version.code, 0);
+        assert!(
+            version.stdout.starts_with("inbox 0.") && version.stdout.contains("SQLite 3."),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn every_flag_of_the_specification_is_there() {
+    let desk = Desk::new();
+    for (command, flags) in FLAGS {
+        let help = desk.inbox.run([command, "--help"]).stdout;
+        for flag in *flags {
+            assert!(
+                help.contains(&format!("--{flag} ")) || help.contains(&format!("--{flag}\n")),
+                "{command} --{flag}"
+            );
+        }
+    }
+}
+
+#[test]
+fn completions_are_whole_and_the_shell_reads_them() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let outcome = desk.inbox.run(["completions", shell]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+        for word in ["wait-reply", "lease-seconds", "payload-json"] {
+            assert!(outcome.stdout.contains(word), "{shell}: {word}");
+        }
+        if shell == "bash" {
+            let path = desk.inbox.folder().join("completions.bash");
+            std::fs::write(&path, &outcome.stdout).unwrap();
+            let read = Command::new("bash").arg("-n").arg(&path).status().unwrap();
+            assert!(read.success());
+        }
+    }
+    let answer = desk.ok("completions bash");
+    assert!(answer["text"].as_str().unwrap().contains("_inbox"));
+}
+
+#[test]
+fn man_prints_the_page_and_writes_all_of_them() {
+    let desk = Desk::new();
+    let page = desk.inbox.run(["man"]);
+    assert_eq!(page.code, 0);
+    assert!(page.stdout.contains(".TH inbox 1"), "{page}");
+    std::fs::create_dir(desk.inbox.folder().join("pages")).unwrap();
+    let answer = desk.ok("man --dir pages");
+    assert_eq!(
+        answer["pages"].as_array().unwrap().len(),
+        COMMANDS.len() + 1
+    );
+    for command in COMMANDS {
+        let path = desk.inbox.folder().join(format!("pages/inbox-{command}.1"));
+        assert!(
+            std::fs::read_to_string(path).unwrap().contains(".TH"),
+            "{command}"
+        );
+    }
+    let error = desk.refused(50, "storage", "man --dir no/such/folder");
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("no/such/folder"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_skill_is_printed_and_names_the_lease() {
+    let desk = Desk::new();
+    let skill = desk.inbox.run(["skill"]);
+    assert_eq!(skill.code, 0);
+    assert!(skill.stdout.starts_with("---\nname: inbox\n"), "{skill}");
+    assert_eq!(
+        desk.ok("skill")["text"].as_str(),
+        Some(skill.stdout.as_str())
+    );
+}
+
+#[test]
+fn every_answer_names_its_command() {
+    let desk = Desk::new();
+    desk.send("--to w");
+    let lease = desk.claim("w", "thr_1");
+    for line in [
+        "list",
+        "show --thread thr_1",
+        "fetch --agent w --status claimed",
+        "watch --after-event 0",
+        "wait-reply --thread thr_1 --kinds task",
+        "export --thread thr_1",
+        "doctor",
+        "skill",
+        "man",
+        "init",
+        "update --agent w --thread thr_1 --summary s",
+        "reply --from x --thread thr_1 --summary s",
+        "renew --agent w --thread thr_1",
+        "release --agent w --thread thr_1",
+        "claim --agent v --thread thr_1",
+        "done --agent v --thread thr_1 --summary s",
+    ] {
+        let answer = desk.ok(line);
+        assert_eq!(answer["command"], line.split(' ').next().unwrap());
+        let outcome = desk.run("list");
+        assert!(
+            outcome
+                .stdout
+                .starts_with("{\"ok\":true,\"command\":\"list\","),
+            "{outcome}"
+        );
+    }
+    assert!(lease.starts_with("lse_"));
+}

@@ -1,0 +1,180 @@
+//! Stores that are missing, damaged, foreign, newer, read-only, full or far away: a clear error, no
+//! panic, no hang, and never an empty success.
+
+mod disk;
+mod foreign;
+mod images;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use inbox_testkit::sandbox::{Outcome, Sandbox, finish};
+
+use crate::INBOX;
+
+/// A store with three threads, of which the first has a reply and an artifact.
+fn filled() -> Sandbox {
+    let inbox = Sandbox::new(INBOX);
+    for subject in ["One", "Two", "Three"] {
+        send(&inbox, subject).ok();
+    }
+    let reply = [
+        "reply",
+        "--from",
+        "w",
+        "--thread",
+        "thr_1",
+        "--summary",
+        "Yes",
+        "--artifact",
+        "a.md",
+        "--json",
+    ];
+    inbox.run(reply).ok();
+    inbox
+}
+
+fn send(inbox: &Sandbox, subject: &str) -> Outcome {
+    inbox.run([
+        "send",
+        "--from",
+        "lead",
+        "--to",
+        "w",
+        "--subject",
+        subject,
+        "--json",
+    ])
+}
+
+/// Runs a command on a store, and ends it when it hangs.
+#[track_caller]
+fn bounded(inbox: &Sandbox, db: &Path, args: &[&str]) -> Outcome {
+    let mut command = inbox.command(args);
+    command.arg("--json").env("INBOX_DB", db);
+    // To files, so that no full pipe can hold the process up.
+    let name = format!("{}.out", db.display());
+    let out = std::fs::File::create(&name).unwrap();
+    let err = std::fs::File::create(format!("{}.err", db.display())).unwrap();
+    let mut child = command.stdout(out).stderr(err).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("{args:?} hangs on {}", db.display());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let read = |suffix: &str| {
+        let bytes = std::fs::read(format!("{}{suffix}", db.display())).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Outcome {
+        code: status.code().unwrap_or(-1),
+        stdout: read(".out"),
+        stderr: read(".err"),
+    }
+}
+
+/// Runs a program that must succeed.
+#[track_caller]
+fn must(program: &str, args: &[&str]) {
+    let status = Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .status()
+        .unwrap_or_else(|error| panic!("{program} cannot be run: {error}"));
+    assert!(
+        status.success(),
+        "{program} {args:?} failed; these tests need root"
+    );
+}
+
+fn sqlite(path: &Path, sql: &str) {
+    must("sqlite3", &[path.to_str().unwrap(), sql]);
+}
+
+#[test]
+fn files_beside_the_store_may_go_missing() {
+    for suffix in ["-shm", "-lock", "-bell"] {
+        let inbox = filled();
+        std::fs::remove_file(format!("{}{suffix}", inbox.store().display())).unwrap();
+        let listed = inbox.run(["list", "--json"]).ok();
+        assert_eq!(listed["threads"].as_array().unwrap().len(), 3, "{suffix}");
+        send(&inbox, "Four").ok();
+        let doctor = inbox.run(["doctor", "--json"]);
+        doctor.ok();
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_loses_its_end_and_nothing_else() {
+    let inbox = filled();
+    let log = format!("{}-wal", inbox.store().display());
+    let whole = std::fs::read(&log).unwrap();
+    std::fs::remove_file(format!("{}-shm", inbox.store().display())).unwrap();
+    std::fs::write(&log, &whole[..whole.len() - 100]).unwrap();
+    let listed = inbox.run(["list", "--json"]).ok();
+    assert_eq!(listed["threads"].as_array().unwrap().len(), 3);
+    inbox.run(["doctor", "--json"]).ok();
+    send(&inbox, "Four").ok();
+    let listed = inbox.run(["list", "--json"]).ok();
+    assert_eq!(listed["threads"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_damaged_log_is_found_by_doctor_and_by_whoever_finds_nothing() {
+    let inbox = filled();
+    let log = format!("{}-wal", inbox.store().display());
+    let mut bytes = std::fs::read(&log).unwrap();
+    std::fs::remove_file(format!("{}-shm", inbox.store().display())).unwrap();
+    bytes[32 + 24 + 100] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    inbox.run(["doctor", "--json"]).refused(50, "store_corrupt");
+    inbox.run(["list", "--json"]).refused(50, "store_corrupt");
+    for line in [
+        &["fetch", "--agent", "w"][..],
+        &["claim", "--agent", "w"],
+        &["show", "--thread", "thr_1"],
+        &["export", "--thread", "thr_1"],
+        &["watch", "--after-event", "0", "--timeout-seconds", "0"],
+        &[
+            "update",
+            "--agent",
+            "w",
+            "--thread",
+            "thr_1",
+            "--summary",
+            "s",
+        ],
+    ] {
+        bounded(&inbox, &inbox.store(), line).refused(50, "store_corrupt");
+    }
+}
+
+#[test]
+fn a_store_on_a_network_file_system_is_refused() {
+    let inbox = filled();
+    let list = |variables: &[(&str, &str)], command: &str| {
+        let mut list = inbox.command([command, "--json"]);
+        finish(list.envs(variables.iter().copied()).spawn().unwrap())
+    };
+    let nfs = ("INBOX_PRETEND_FS", "6969");
+    let refused = list(&[nfs], "list").refused(50, "storage");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("network file system (NFS)"), "{message}");
+    assert!(
+        refused["error"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("local disk"),
+        "{refused}"
+    );
+    list(&[nfs], "doctor").refused(50, "storage");
+    list(&[nfs, ("INBOX_ALLOW_NETWORK_FS", "1")], "list").ok();
+    list(&[("INBOX_PRETEND_FS", "ef53")], "list").ok();
+}

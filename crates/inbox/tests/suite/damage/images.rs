@@ -1,0 +1,198 @@
+//! Two hundred damaged images of one store.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use inbox_testkit::sandbox::{Outcome, Sandbox};
+
+use super::{bounded, filled};
+
+/// A small generator with a seed, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap()
+    }
+}
+
+/// A store's files: the database and its log.
+#[derive(Clone)]
+struct Image {
+    name: String,
+    db: Vec<u8>,
+    log: Vec<u8>,
+}
+
+fn take(inbox: &Sandbox, name: &str) -> Image {
+    Image {
+        name: name.to_owned(),
+        db: std::fs::read(inbox.store()).unwrap(),
+        log: std::fs::read(format!("{}-wal", inbox.store().display())).unwrap_or_default(),
+    }
+}
+
+/// Where the last commit but one of a log begins to be lost: cutting after it keeps a thread.
+fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
+    let mut random = Random(0x5eed_1234_abcd_0001);
+    let mut found = Vec::new();
+    let mut add = |base: &Image, what: String, change: &mut dyn FnMut(&mut Image)| {
+        let mut image = base.clone();
+        image.name = format!("{}: {what}", base.name);
+        change(&mut image);
+        found.push(image);
+    };
+    let size = in_file.db.len();
+    let mut lengths = vec![
+        1, 15, 16, 17, 99, 100, 101, 511, 512, 1024, 4095, 4096, 4097, 8192,
+    ];
+    lengths.extend((0..26).map(|_| 1 + random.below(size - 1)));
+    for length in lengths {
+        add(in_file, format!("cut to {length}"), &mut |image| {
+            image.db.truncate(length)
+        });
+    }
+    for _ in 0..30 {
+        let (at, bit) = (random.below(100), random.below(8));
+        add(
+            in_file,
+            format!("header bit {bit} of byte {at}"),
+            &mut |image| image.db[at] ^= 1 << bit,
+        );
+    }
+    for _ in 0..60 {
+        let (at, bit) = (random.below(size), random.below(8));
+        add(in_file, format!("bit {bit} of byte {at}"), &mut |image| {
+            image.db[at] ^= 1 << bit
+        });
+    }
+    for _ in 0..20 {
+        let (page, at) = (random.below(size / 4096), random.below(108));
+        let value = random.below(256);
+        let at = page * 4096 + at;
+        add(
+            in_file,
+            format!("byte {at} becomes {value}"),
+            &mut |image| {
+                image.db[at] = u8::try_from(value).unwrap();
+            },
+        );
+    }
+    for _ in 0..10 {
+        let page = random.below(size / 4096);
+        add(in_file, format!("page {page} is zeros"), &mut |image| {
+            image.db[page * 4096..][..4096].fill(0)
+        });
+    }
+    let size = in_log.log.len();
+    for _ in 0..10 {
+        let (at, bit) = (random.below(32), random.below(8));
+        add(
+            in_log,
+            format!("log header bit {bit} of byte {at}"),
+            &mut |image| image.log[at] ^= 1 << bit,
+        );
+    }
+    for _ in 0..30 {
+        let (at, bit) = (random.below(size), random.below(8));
+        add(
+            in_log,
+            format!("log bit {bit} of byte {at}"),
+            &mut |image| image.log[at] ^= 1 << bit,
+        );
+    }
+    found
+}
+
+const COMMANDS: &[&[&str]] = &[
+    &["list"],
+    &["fetch", "--agent", "w"],
+    &["show", "--thread", "thr_1"],
+    &["doctor"],
+    &["send", "--from", "lead", "--to", "w", "--subject", "s"],
+];
+
+/// What is wrong with an outcome, if something is.
+fn judge(args: &[&str], outcome: &Outcome) -> Option<&'static str> {
+    if outcome.stderr.contains("panicked") {
+        return Some("it panicked");
+    }
+    if !matches!(outcome.code, 0 | 50) {
+        return Some("it neither works nor says that the store is damaged");
+    }
+    let Ok(answer) = serde_json::from_str::<serde_json::Value>(&outcome.stdout) else {
+        return Some("its answer is not JSON");
+    };
+    if outcome.code == 50 {
+        return (answer["ok"] != false).then_some("an error that says ok");
+    }
+    let is_empty = |key: &str| answer[key].as_array().is_none_or(Vec::is_empty);
+    match args[0] {
+        "list" | "fetch" => is_empty("threads").then_some("an empty success"),
+        "show" => is_empty("messages").then_some("a thread without messages"),
+        _ => None,
+    }
+}
+
+fn check(inbox: &Sandbox, number: usize, image: &Image) -> Vec<String> {
+    let db = inbox.folder().join(format!("image-{number}.db"));
+    let mut problems = Vec::new();
+    std::fs::write(&db, &image.db).unwrap();
+    std::fs::write(format!("{}-wal", db.display()), &image.log).unwrap();
+    for args in COMMANDS {
+        let outcome = bounded(inbox, &db, args);
+        if let Some(problem) = judge(args, &outcome) {
+            problems.push(format!("{}: {}: {problem}\n{outcome}", image.name, args[0]));
+        }
+    }
+    remove(&db);
+    problems
+}
+
+fn remove(db: &Path) {
+    for suffix in ["", "-wal", "-shm", "-lock", "-bell", ".out", ".err"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", db.display()));
+    }
+}
+
+#[test]
+fn two_hundred_damaged_images_never_panic_hang_or_look_empty() {
+    let inbox = filled();
+    let in_log = take(&inbox, "in the log");
+    assert!(in_log.log.len() > 10 * 4120, "everything is in the log");
+    super::sqlite(&inbox.store(), "PRAGMA wal_checkpoint(TRUNCATE);");
+    let mut in_file = take(&inbox, "in the file");
+    in_file.log.clear();
+    let images = images(&in_file, &in_log);
+    assert_eq!(images.len(), 200);
+    let next = AtomicUsize::new(0);
+    let problems: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut problems = Vec::new();
+                    loop {
+                        let number = next.fetch_add(1, Ordering::SeqCst);
+                        let Some(image) = images.get(number) else {
+                            break problems;
+                        };
+                        problems.extend(check(&inbox, number, image));
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect()
+    });
+    assert!(
+        problems.is_empty(),
+        "{} problems:\n{}",
+        problems.len(),
+        problems.join("\n")
+    );
+}
