@@ -1,6 +1,7 @@
 //! The tests of the real binary: one program, so that it links once.
 
 mod cli;
+mod fire;
 
 /// The binary under test.
 const INBOX: &str = env!("CARGO_BIN_EXE_inbox");
