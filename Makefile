@@ -1,4 +1,4 @@
-.PHONY: run test check bench docs sabotage build
+.PHONY: build run test check bench docs sabotage
 
 build:
 	cargo build --locked
@@ -7,19 +7,22 @@ build:
 run:
 	@scripts/story
 
+# One process for each test program: the private PostgreSQL cluster starts once and serves all.
+test:
+	@scripts/ensure-postgres
+	cargo test --locked --workspace
+
+# Format, lints, docs; the licences are a test of the house.
 check:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items --quiet
-
-# nextest where it is installed: it is faster. The Rust toolchain alone is enough.
-test:
-	@if cargo nextest --version >/dev/null 2>&1; then \
-		cargo nextest run --locked --workspace; \
-	else \
-		cargo test --locked --workspace; \
-	fi
+	cargo test --locked --package inbox --test suite --quiet -- house::
 
 # Writes docs/reference/ and refreshes the transcripts of README.md and docs/guide/.
 docs:
 	INBOX_WRITE_DOCS=1 cargo test --locked --package inbox --test suite -- reference:: guide::
+
+# Plants each bug in a build of its own and requires its checkers to fail.
+sabotage:
+	scripts/sabotage

@@ -47,6 +47,8 @@ pub struct Store {
     bell: Bell,
     clock: Clock,
     location: Location,
+    /// What the environment may ask of this store, decided when it was opened.
+    armed: fail::Armed,
     /// A commit that was put off by a planted bug.
     #[cfg(feature = "sabotage")]
     put_off: std::sync::atomic::AtomicBool,
@@ -114,12 +116,15 @@ impl Store {
 
     /// Opens a store that exists.
     pub fn open(location: &Location) -> Result<Store, StoreError> {
+        // Nothing of this on a store that was not made for tests, whatever the environment says.
+        let mut armed = fail::Armed::default();
         let (mut driver, bell): (Box<dyn Driver>, Bell) = match location {
             Location::File(path) => {
                 refuse_network(path, None)?;
                 let mut driver = sqlite::Sqlite::open(path)?;
                 if fail::is_asked_for() && is_for_tests(&mut driver)? {
-                    driver.arm();
+                    armed = fail::Armed::from_environment();
+                    driver.arm(armed);
                     let pretended = std::env::var("INBOX_PRETEND_FS").ok();
                     refuse_network(
                         path,
@@ -145,6 +150,7 @@ impl Store {
             bell,
             clock,
             location: location.clone(),
+            armed,
             #[cfg(feature = "sabotage")]
             put_off: std::sync::atomic::AtomicBool::new(false),
         })
@@ -245,19 +251,9 @@ impl Store {
     }
 
     fn ring(&self, rings: &[Key]) {
-        let armed = self.armed();
-        armed.reach(FailPoint::BeforeRing);
+        self.armed.reach(FailPoint::BeforeRing);
         self.bell.ring(rings);
-        armed.reach(FailPoint::AfterRing);
-    }
-
-    fn armed(&self) -> fail::Armed {
-        // Only the driver knows whether the store is for tests; the bell dies with the same switch.
-        if matches!(self.location, Location::File(_)) && fail::is_asked_for() {
-            fail::Armed::from_environment()
-        } else {
-            fail::Armed::default()
-        }
+        self.armed.reach(FailPoint::AfterRing);
     }
 
     /// The number of a committed entry's event.

@@ -100,9 +100,9 @@ impl Sqlite {
         })
     }
 
-    /// Arms the fail point that the environment names; only for stores made for tests.
-    pub(crate) fn arm(&mut self) {
-        self.armed = Armed::from_environment();
+    /// Arms a fail point; only for stores made for tests.
+    pub(crate) fn arm(&mut self, armed: Armed) {
+        self.armed = armed;
     }
 
     fn pragma(&self, name: &str) -> Result<i64, StoreError> {

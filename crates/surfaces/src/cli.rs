@@ -8,7 +8,7 @@ mod find;
 mod local;
 mod operation;
 mod print;
-mod wait;
+pub mod wait;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

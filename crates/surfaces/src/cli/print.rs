@@ -63,10 +63,10 @@ impl Printer {
         })
     }
 
-    /// Prints one answer of many: an event a line. Whether anybody still reads.
-    pub(crate) fn stream_item<A: Answer>(self, command: &str, answer: &A) -> Result<bool, Refusal> {
+    /// Prints one answer of many: an event a line. Whether anybody still reads them.
+    pub(crate) fn stream_item<A: Answer>(self, answer: &A) -> Result<bool, Refusal> {
         if !self.is_json() {
-            return self.put(&self.layout(&answer.page()));
+            return self.offer(&self.layout(&answer.page()));
         }
         let value = serde_json::to_value(answer).map_err(internal)?;
         let mut lines = String::new();
@@ -74,9 +74,9 @@ impl Printer {
             Some(events) => events
                 .iter()
                 .for_each(|event| lines.push_str(&format!("{event}\n"))),
-            None => return self.object(command, true, answer).map(|()| true),
+            None => lines.push_str(&format!("{value}\n")),
         }
-        self.put(&lines)
+        self.offer(&lines)
     }
 
     /// Prints a JSON object with `ok` and `command` before its own keys.
@@ -101,11 +101,11 @@ impl Printer {
 
     /// Prints text as it is. A reader that has gone is no error.
     pub(crate) fn raw(self, text: &str) -> Result<(), Refusal> {
-        self.put(text).map(drop)
+        self.offer(text).map(drop)
     }
 
-    /// Prints text as it is. Whether anybody still reads.
-    fn put(self, text: &str) -> Result<bool, Refusal> {
+    /// Prints text as it is. Whether there was a reader.
+    fn offer(self, text: &str) -> Result<bool, Refusal> {
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(true),

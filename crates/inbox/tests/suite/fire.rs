@@ -1,0 +1,256 @@
+//! Correct under fire: races, stopped workers, kills, load, wakes and readers, with real processes.
+
+mod fail_point;
+mod gate;
+mod kill;
+mod load;
+mod postgres;
+mod race;
+mod readers;
+mod wake;
+mod zombie;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use inbox_core::AgentName;
+use inbox_ops::{Caller, Inbox};
+use inbox_store::{Location, Store};
+use inbox_testkit::sandbox::{Outcome, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long anything may take before it counts as never. Not a measure of speed.
+const NEVER: Duration = Duration::from_mins(1);
+
+/// Held by a test that needs the machine for itself: the others wait. A file and not a mutex, because
+/// some runners give each test a process of its own.
+struct Alone(#[expect(dead_code, reason = "it is held for its lock")] File);
+
+fn alone() -> Alone {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fire.lock");
+    let file = File::create(path).expect("the folder for tests can be written");
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("flock works");
+    Alone(file)
+}
+
+/// Looks until there is something, and says what was expected when there never is.
+#[track_caller]
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + NEVER;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "it never came to pass: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A process that does not outlive its test, however that ends: a stopped one would stay for ever.
+struct Leashed(Child);
+
+impl Drop for Leashed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Leashed {
+    type Target = Child;
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Leashed {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+/// Starts a command.
+#[track_caller]
+fn start(inbox: &Sandbox, args: &[String]) -> Leashed {
+    Leashed(inbox.spawn(args))
+}
+
+/// The outcome of a process that must end.
+#[track_caller]
+fn ends(mut child: Leashed) -> Outcome {
+    let deadline = Instant::now() + NEVER;
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the child can be waited for") {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "a command never ended");
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let mut outcome = Outcome {
+        code: status.code().unwrap_or(-1),
+        stdout: String::new(),
+        stderr: String::new(),
+    };
+    if let Some(mut stdout) = child.stdout.take() {
+        let _ = stdout.read_to_string(&mut outcome.stdout);
+    }
+    if let Some(mut stderr) = child.stderr.take() {
+        let _ = stderr.read_to_string(&mut outcome.stderr);
+    }
+    outcome
+}
+
+/// A command line in words, and its answer in JSON.
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace()
+        .chain(["--json"])
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Opens a thread and gives its id.
+#[track_caller]
+fn open(inbox: &Sandbox, to: &str, subject: &str) -> String {
+    let line = format!("send --from lead --to {to} --subject {subject}");
+    let sent = inbox.run(words(&line)).ok();
+    text(&sent["thread"]["thread_id"])
+}
+
+/// Claims a thread and gives the token.
+#[track_caller]
+fn claim(inbox: &Sandbox, agent: &str, thread: &str, seconds: u32) -> String {
+    let line = format!("claim --agent {agent} --thread {thread} --lease-seconds {seconds}");
+    let claimed = inbox.run(words(&line)).ok();
+    text(&claimed["lease"]["lease_token"])
+}
+
+/// Waits until the lease of a thread has run out and anybody may take it.
+#[track_caller]
+fn lapses(inbox: &Sandbox, agent: &str, thread: &str) {
+    eventually("the lease runs out", || {
+        let found = inbox.run(words(&format!("fetch --agent {agent}")));
+        (found.code == 0 && found.stdout.contains(&format!("{thread:?}"))).then_some(())
+    });
+}
+
+#[track_caller]
+fn text(value: &serde_json::Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+/// The store of a sandbox, opened in this process.
+fn in_process(location: &Location) -> Inbox {
+    Inbox::new(Store::open(location).expect("the store opens"))
+}
+
+fn caller(name: &str) -> Caller {
+    Caller::local(Some(name.parse::<AgentName>().expect("a name")))
+}
+
+/// Every row of every table.
+fn dump(store: &Path) -> Vec<String> {
+    let reader = reader(store);
+    let tables = rows(
+        &reader,
+        "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+    );
+    tables
+        .iter()
+        .flat_map(|row| {
+            let table = row.trim_matches('|');
+            rows(&reader, &format!("SELECT * FROM {table}"))
+                .into_iter()
+                .map(move |row| format!("{table}: {row}"))
+        })
+        .collect()
+}
+
+fn reader(store: &Path) -> rusqlite::Connection {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    rusqlite::Connection::open_with_flags(store, flags).expect("the file opens")
+}
+
+/// The rows of a query, columns divided by bars.
+fn rows(reader: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    let mut statement = reader.prepare(sql).expect("the statement is SQL");
+    let columns = statement.column_count();
+    let shown = |row: &rusqlite::Row<'_>| {
+        (0..columns)
+            .map(|index| {
+                Ok(match row.get_ref(index)? {
+                    rusqlite::types::ValueRef::Text(bytes) => {
+                        String::from_utf8_lossy(bytes).into_owned()
+                    }
+                    other => format!("{other:?}"),
+                })
+            })
+            .collect::<rusqlite::Result<Vec<_>>>()
+            .map(|cells| format!("|{}|", cells.join("|")))
+    };
+    let found = statement.query_map([], shown).expect("the query runs");
+    found
+        .collect::<rusqlite::Result<_>>()
+        .expect("the rows are read")
+}
+
+/// A number from the file.
+fn count(store: &Path, sql: &str) -> i64 {
+    reader(store)
+        .query_row(sql, [], |row| row.get(0))
+        .expect("the query gives a number")
+}
+
+/// Sends a signal to a child.
+fn signal(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a child has an id"), signal).expect("the child is there");
+}
+
+/// Stops a child as Ctrl-Z does, and waits until it stands still.
+fn stop(child: &Child) {
+    signal(child, Signal::STOP);
+    eventually("the process stands still", || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+        let state = stat.rsplit(") ").next()?.chars().next()?;
+        (state == 'T').then_some(())
+    });
+}
+
+fn go_on(child: &Child) {
+    signal(child, Signal::CONT);
+}
+
+/// Numbers that look random and come again with their seed.
+struct Dice(u64);
+
+impl Dice {
+    /// `INBOX_TEST_SEED` makes a failed run come again.
+    fn thrown() -> Self {
+        let seed = std::env::var("INBOX_TEST_SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok())
+            .unwrap_or_else(|| {
+                let since = std::time::SystemTime::UNIX_EPOCH.elapsed();
+                since.map_or(1, |since| since.as_secs() ^ u64::from(since.subsec_nanos()))
+            });
+        println!("INBOX_TEST_SEED={seed}");
+        Dice(seed)
+    }
+
+    /// Dice of their own for the `n`th thing, whatever order the things happen in.
+    fn nth(&self, n: u64) -> Self {
+        Dice(self.0 ^ (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}

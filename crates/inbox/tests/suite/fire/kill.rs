@@ -1,0 +1,218 @@
+//! Writers killed with -9 at any moment: what was acknowledged is there once, nothing is half there.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use inbox_testkit::sandbox::Sandbox;
+
+use super::{Dice, alone, claim, ends, open, reader, start, words};
+use crate::INBOX;
+
+const ROUNDS: u64 = 250;
+const WRITERS: u64 = 4;
+
+/// One command that is killed, and later tried again.
+struct Write {
+    /// Its mark: the summary that no other write has, and its key.
+    mark: String,
+    args: Vec<String>,
+    /// Whether the whole answer was printed.
+    acknowledged: bool,
+}
+
+/// What the tables hold of a write: threads opened, entries, attachments, remembered answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Found {
+    threads: u32,
+    recipients: u32,
+    entries: u32,
+    artifacts: u32,
+    replays: u32,
+}
+
+struct Field {
+    inbox: Sandbox,
+    /// A conversation that everybody writes into.
+    shared: String,
+    /// A thread for each writer to work on, and its token.
+    work: Vec<(String, String)>,
+}
+
+impl Field {
+    fn new() -> Self {
+        let inbox = Sandbox::new(INBOX);
+        std::fs::write(inbox.folder().join("a.txt"), "attached").unwrap();
+        let shared = open(&inbox, "crew", "shared");
+        let work = (0..WRITERS)
+            .map(|writer| {
+                let thread = open(&inbox, "crew", &format!("work-{writer}"));
+                let token = claim(&inbox, &format!("w{writer}"), &thread, 90_000);
+                (thread, token)
+            })
+            .collect();
+        Field {
+            inbox,
+            shared,
+            work,
+        }
+    }
+
+    /// The `n`th write: a new thread, a message, or a step of work, each with an attachment.
+    fn write(&self, n: u64) -> Write {
+        let writer = usize::try_from(n % WRITERS).unwrap();
+        let mark = format!("mark-{n}");
+        let line = match (n / WRITERS) % 3 {
+            0 => format!("send --from w{writer} --to crew --subject {mark}"),
+            1 => format!(
+                "send --from w{writer} --thread {} --summary {mark}",
+                self.shared
+            ),
+            _ => {
+                let (thread, token) = &self.work[writer];
+                format!("update --lease {token} --thread {thread} --summary {mark}")
+            }
+        };
+        Write {
+            args: words(&format!("{line} --artifact a.txt --key {mark}")),
+            mark,
+            acknowledged: false,
+        }
+    }
+
+    /// Starts the write, kills it after `delay` and notes whether it had answered by then.
+    fn strike(&self, mut write: Write, delay: Duration) -> Write {
+        let started = Instant::now();
+        let mut child = start(&self.inbox, &write.args);
+        // A sleep can be a millisecond late, which is as long as half the command lives.
+        while started.elapsed() < delay {
+            std::hint::spin_loop();
+        }
+        child
+            .kill()
+            .expect("a child can be killed until it is waited for");
+        child.wait().expect("the child can be waited for");
+        let mut answer = String::new();
+        let mut stdout = child.stdout.take().expect("its output is a pipe");
+        stdout.read_to_string(&mut answer).expect("it is text");
+        // However the process ended: who can read the answer was told that the write is safe.
+        write.acknowledged = serde_json::from_str::<serde_json::Value>(&answer)
+            .is_ok_and(|answer| answer["ok"] == true);
+        write
+    }
+
+    /// Everything in the tables that carries a mark.
+    fn found(&self) -> BTreeMap<String, Found> {
+        let reader = reader(&self.inbox.store());
+        let mut found: BTreeMap<String, Found> = BTreeMap::new();
+        let mut tally = |sql: &str, field: fn(&mut Found) -> &mut u32| {
+            let mut statement = reader.prepare(sql).unwrap();
+            let marks = statement
+                .query_map([], |row| row.get::<_, String>(0))
+                .unwrap();
+            for mark in marks {
+                *field(found.entry(mark.unwrap()).or_default()) += 1;
+            }
+        };
+        tally("SELECT subject FROM threads", |found| &mut found.threads);
+        tally(
+            "SELECT summary FROM entries WHERE summary IS NOT NULL",
+            |found| &mut found.entries,
+        );
+        tally(
+            "SELECT t.subject FROM recipients r JOIN threads t ON t.thread_no = r.thread_no",
+            |found| &mut found.recipients,
+        );
+        tally(
+            "SELECT e.summary FROM artifacts a JOIN entries e ON e.entry_no = a.entry_no",
+            |found| &mut found.artifacts,
+        );
+        tally("SELECT key FROM replays", |found| &mut found.replays);
+        found
+    }
+
+    fn is_sound(&self) {
+        self.inbox.run(["doctor", "--json"]).ok();
+    }
+}
+
+/// What the tables hold of a write that is there once.
+fn whole(write: &Write) -> Found {
+    let opens = u32::from(write.args.iter().any(|arg| arg == "--subject"));
+    Found {
+        threads: opens,
+        recipients: opens,
+        entries: 1,
+        artifacts: 1,
+        replays: 1,
+    }
+}
+
+#[test]
+fn after_250_rounds_of_4_killed_writers_every_acknowledged_write_is_there_once_and_none_by_half() {
+    let _alone = alone();
+    let dice = Dice::thrown();
+    let field = Field::new();
+    // How long a write lives here, so that the kills fall on all of its life and a little behind it.
+    let started = Instant::now();
+    for n in 0..10 {
+        let write = field.write(1_000_000 + n);
+        field.inbox.run(&write.args).ok();
+    }
+    let life = started.elapsed() / 10;
+    let mut writes = Vec::new();
+    for round in 0..ROUNDS {
+        std::thread::scope(|scope| {
+            let strikes: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let n = round * WRITERS + writer;
+                    let span = u64::try_from(life.as_micros()).unwrap() * 2;
+                    let delay = Duration::from_micros(dice.nth(n).below(span));
+                    let field = &field;
+                    scope.spawn(move || field.strike(field.write(n), delay))
+                })
+                .collect();
+            writes.extend(strikes.into_iter().map(|strike| strike.join().unwrap()));
+        });
+        if round % 50 == 49 {
+            field.is_sound();
+        }
+    }
+    let found = field.found();
+    let (mut told, mut kept, mut gone) = (0, 0, 0);
+    for write in &writes {
+        let there = found.get(&write.mark).copied().unwrap_or_default();
+        if write.acknowledged {
+            assert_eq!(there, whole(write), "{} was acknowledged", write.mark);
+            told += 1;
+        } else if there == Found::default() {
+            gone += 1;
+        } else {
+            assert_eq!(there, whole(write), "{} is there by half", write.mark);
+            kept += 1;
+        }
+    }
+    println!("of 1000 writes {told} were acknowledged, {kept} were kept untold, {gone} are gone");
+    // Otherwise the kills fell beside the writes and nothing was tried.
+    assert!(
+        told > 20 && gone > 20,
+        "{told} told, {kept} kept, {gone} gone"
+    );
+    let retries: Vec<_> = writes.iter().map(|write| &write.args).collect();
+    for four in retries.chunks(4) {
+        let children: Vec<_> = four.iter().map(|args| start(&field.inbox, args)).collect();
+        for child in children {
+            ends(child).ok();
+        }
+    }
+    let found = field.found();
+    for write in &writes {
+        assert_eq!(
+            found.get(&write.mark),
+            Some(&whole(write)),
+            "{}",
+            write.mark
+        );
+    }
+    field.is_sound();
+}
