@@ -55,22 +55,26 @@ fn bounded(inbox: &Sandbox, db: &Path, args: &[&str]) -> Outcome {
     command.arg("--json").env("INBOX_DB", db);
     // To files, so that no full pipe can hold the process up.
     let name = format!("{}.out", db.display());
-    let out = std::fs::File::create(&name).unwrap();
-    let err = std::fs::File::create(format!("{}.err", db.display())).unwrap();
-    let mut child = command.stdout(out).stderr(err).spawn().unwrap();
+    let out = std::fs::File::create(&name).expect("a test can do this");
+    let err = std::fs::File::create(format!("{}.err", db.display())).expect("a test can do this");
+    let mut child = command
+        .stdout(out)
+        .stderr(err)
+        .spawn()
+        .expect("a test can do this");
     let deadline = Instant::now() + Duration::from_secs(10);
     let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
+        if let Some(status) = child.try_wait().expect("a test can do this") {
             break status;
         }
         if Instant::now() > deadline {
-            child.kill().unwrap();
+            child.kill().expect("a test can do this");
             panic!("{args:?} hangs on {}", db.display());
         }
         std::thread::sleep(Duration::from_millis(1));
     };
     let read = |suffix: &str| {
-        let bytes = std::fs::read(format!("{}{suffix}", db.display())).unwrap();
+        let bytes = std::fs::read(format!("{}{suffix}", db.display())).expect("a test can do this");
         String::from_utf8_lossy(&bytes).into_owned()
     };
     Outcome {
@@ -95,7 +99,10 @@ fn must(program: &str, args: &[&str]) {
 }
 
 fn sqlite(path: &Path, sql: &str) {
-    must("sqlite3", &[path.to_str().unwrap(), sql]);
+    must(
+        "sqlite3",
+        &[path.to_str().expect("a test can do this"), sql],
+    );
 }
 
 #[test]

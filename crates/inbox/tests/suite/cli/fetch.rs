@@ -70,8 +70,8 @@ fn a_status_filters_what_reaches_the_caller_claimable_or_not() {
         "update --lease {lease} --thread {blocked} --status blocked --summary s"
     ));
     let fetch = |status: &str| ids(&desk.ok(&format!("fetch --agent w --status {status}")));
-    assert_eq!(fetch("pending"), [pending.clone()]);
-    assert_eq!(fetch("claimed"), [claimed.clone()]);
+    assert_eq!(fetch("pending"), [pending.as_str()]);
+    assert_eq!(fetch("claimed"), [claimed.as_str()]);
     assert_eq!(fetch("pending,blocked"), [pending.clone(), blocked.clone()]);
     assert_eq!(
         fetch("pending,~blocked,claimed"),
@@ -100,7 +100,7 @@ fn labels_narrow_what_is_fetched_and_claimed() {
     );
     assert_eq!(
         ids(&desk.ok("fetch --agent w --run r1 --task t2")),
-        [two.clone()]
+        [two.as_str()]
     );
     assert_eq!(
         ids(&desk.ok("fetch --agent w --task t1 --status pending")),
@@ -124,7 +124,7 @@ fn unread_keeps_threads_with_a_message_by_somebody_else() {
     let others = desk.send("--to w");
     desk.ok("send --from w --to w --subject own");
     assert_eq!(ids(&desk.ok("fetch --agent w")).len(), 2);
-    assert_eq!(ids(&desk.ok("fetch --agent w --unread")), [others.clone()]);
+    assert_eq!(ids(&desk.ok("fetch --agent w --unread")), [others.as_str()]);
     assert_eq!(
         ids(&desk.ok("fetch --agent w --unread --limit 1")),
         [others]

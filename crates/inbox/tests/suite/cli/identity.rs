@@ -62,13 +62,13 @@ fn a_write_without_an_identity_is_refused_and_a_read_needs_none() {
 #[test]
 fn variables_stand_in_for_flags_and_flags_go_before_them() {
     let desk = Desk::new();
-    let send = "send --to w --subject s";
+    let line = "send --to w --subject s";
     let me = [("INBOX_AGENT", "Me"), ("INBOX_SESSION", "sess-1")];
-    let sent = desk.with(&me, send).ok();
+    let sent = desk.with(&me, line).ok();
     assert_eq!(sent["message"]["from_agent"], "me");
     assert_eq!(sent["message"]["from_session"], "sess-1");
     let sent = desk
-        .with(&me, &format!("{send} --from you --session sess-2"))
+        .with(&me, &format!("{line} --from you --session sess-2"))
         .ok();
     assert_eq!(sent["message"]["from_agent"], "you");
     assert_eq!(sent["message"]["from_session"], "sess-2");
@@ -77,16 +77,16 @@ fn variables_stand_in_for_flags_and_flags_go_before_them() {
         ("INBOX_SESSION", ""),
         ("INBOX_LEASE", ""),
     ];
-    assert!(desk.with(&empty, send).ok()["message"]["from_session"].is_null());
+    assert!(desk.with(&empty, line).ok()["message"]["from_session"].is_null());
     let refused = desk
-        .with(&[("INBOX_AGENT", "no name")], send)
+        .with(&[("INBOX_AGENT", "no name")], line)
         .refused(30, "invalid_input");
     assert!(
         text(&refused["error"]["message"]).starts_with("INBOX_AGENT"),
         "{refused}"
     );
     let bad = [("INBOX_AGENT", "me"), ("INBOX_LEASE", "lse_secret")];
-    let refused = desk.with(&bad, send).refused(30, "invalid_input");
+    let refused = desk.with(&bad, line).refused(30, "invalid_input");
     assert!(
         !refused.to_string().contains("lse_secret"),
         "a token is not repeated"

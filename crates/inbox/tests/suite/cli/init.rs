@@ -9,12 +9,21 @@ use super::desk::{Desk, keys, words};
 use crate::INBOX;
 
 fn mode(path: &Path) -> u32 {
-    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    std::fs::metadata(path)
+        .expect("a test can do this")
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 fn run_in(inbox: &Sandbox, folder: &Path, line: &str) -> Outcome {
     let mut command = inbox.command(words(line));
-    finish(command.current_dir(folder).spawn().unwrap())
+    finish(
+        command
+            .current_dir(folder)
+            .spawn()
+            .expect("a test can do this"),
+    )
 }
 
 #[test]

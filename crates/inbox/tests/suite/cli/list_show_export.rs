@@ -34,13 +34,13 @@ fn list_filters_by_everything_it_offers() {
         [three.clone(), two.clone(), one.clone()],
         "created, held or reached"
     );
-    assert_eq!(list("--agent v"), [two.clone()]);
-    assert_eq!(list("--created-by w"), [three.clone()]);
+    assert_eq!(list("--agent v"), [two.as_str()]);
+    assert_eq!(list("--created-by w"), [three.as_str()]);
     assert_eq!(list("--created-by LEAD"), [two.clone(), one.clone()]);
     assert_eq!(list("--assigned-to w"), [two.clone(), one.clone()]);
-    assert_eq!(list("--assigned-to role:qa"), [three.clone()]);
+    assert_eq!(list("--assigned-to role:qa"), [three.as_str()]);
     assert_eq!(list("--status pending"), [three.clone(), one.clone()]);
-    assert_eq!(list("--status claimed,done"), [two.clone()]);
+    assert_eq!(list("--status claimed,done"), [two.as_str()]);
     assert_eq!(list("--run r1"), [three, one.clone()]);
     assert_eq!(list("--run r1 --task t1"), [one]);
     assert_eq!(list("--run none"), Vec::<String>::new());

@@ -22,7 +22,7 @@ impl Drop for Mount {
 }
 
 fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
+    path.to_str().expect("a test can do this")
 }
 
 #[test]
@@ -203,9 +203,10 @@ fn a_store_that_another_user_owns_is_refused_with_a_clear_error() {
     let folder = inbox.folder().join(".agents");
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::set_permissions(inbox.folder(), PermissionsExt::from_mode(0o755)).unwrap();
-    // A copy of the binary that anybody may run.
+    // A copy of the binary that anybody may run; made by another process, because a fork of this one
+    // could hold the file open for writing and keep it from being run.
     let binary = inbox.folder().join("inbox");
-    std::fs::copy(INBOX, &binary).unwrap();
+    must("cp", &[INBOX, text(&binary)]);
     let as_nobody = |args: &[&str]| {
         let mut command = std::process::Command::new(&binary);
         let command = command

@@ -19,7 +19,7 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
     let inbox = filled();
     let path = inbox.folder().join("other.db");
     let noise: Vec<u8> = (0..20_000_u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[2])
         .collect();
     sqlite(
         &inbox.folder().join("theirs.db"),

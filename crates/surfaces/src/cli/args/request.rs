@@ -1,0 +1,131 @@
+//! Requests made from the arguments, and from the files that they name.
+
+use std::io::Read;
+
+use clap::ArgMatches;
+use inbox_core::{Refusal, limit};
+use inbox_ops::{Identity, Operation};
+use serde_json::{Map, Number, Value};
+
+use super::{Field, Form, fields};
+
+/// Makes an operation's request from its arguments, reading the files that they name.
+pub(crate) fn request<O: Operation>(
+    matches: &ArgMatches,
+    agent_flag: Option<&str>,
+) -> Result<O, Refusal> {
+    let (_, fields) = fields::<O>();
+    let mut object = Map::new();
+    for field in &fields {
+        if O::IDENTITY == Identity::Ignored && field.name == "agent" {
+            if let Some(agent) = agent_flag {
+                object.insert(field.name.clone(), agent.into());
+            }
+            continue;
+        }
+        if let Some(value) = value(field, matches)? {
+            object.insert(field.name.clone(), value);
+        }
+    }
+    serde_json::from_value(Value::Object(object))
+        .map_err(|error| Refusal::from_carried(&error.to_string()))
+}
+
+fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> {
+    let flag = field.flag();
+    let one = || matches.get_one::<String>(&field.name);
+    let many = || {
+        matches
+            .get_many::<String>(&field.name)
+            .map(|values| values.cloned().collect::<Vec<_>>())
+    };
+    Ok(match field.form {
+        Form::Switch => matches.get_flag(&field.name).then_some(Value::Bool(true)),
+        Form::Integer => match one() {
+            None => None,
+            Some(text) => Some(integer(&flag, text)?),
+        },
+        Form::Json => match one() {
+            None => None,
+            Some(text) => Some(serde_json::from_str(text).map_err(|error| {
+                Refusal::input(format!("--{flag} is not JSON: {error}"))
+                    .hint("quote it for the shell: '{\"key\":\"value\"}'")
+            })?),
+        },
+        Form::Text if field.name == "body" => match matches.get_one::<String>("body_file") {
+            Some(path) => Some(read_body(path)?.into()),
+            None => one().cloned().map(Value::from),
+        },
+        Form::Text => match one() {
+            Some(text)
+                if text.starts_with("--")
+                    && matches
+                        .try_contains_id(text[2..].replace('-', "_").as_str())
+                        .is_ok() =>
+            {
+                return Err(Refusal::input(format!(
+                    "--{flag} has no value: {text} follows it"
+                )));
+            }
+            text => text.cloned().map(Value::from),
+        },
+        Form::Words => many().map(|words| {
+            words
+                .into_iter()
+                .map(|word| word.trim().to_owned())
+                .collect::<Vec<_>>()
+                .into()
+        }),
+        Form::Repeated => many().map(Value::from),
+        Form::Artifacts => many().map(|paths| {
+            paths
+                .into_iter()
+                .map(|path| crate::cli::local::artifact(&path))
+                .collect::<Vec<_>>()
+                .into()
+        }),
+    })
+}
+
+fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
+    let number: i64 = text.parse().map_err(|error: std::num::ParseIntError| {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+        let problem = match error.kind() {
+            PosOverflow => "too large",
+            NegOverflow => "too small",
+            _ => "not a whole number",
+        };
+        Refusal::input(format!("--{flag} is {text:?}, which is {problem}"))
+    })?;
+    if flag == "timeout-seconds" {
+        limit::in_range("--timeout-seconds", number, 0, i64::from(u32::MAX))?;
+    }
+    if flag == "after-event" {
+        limit::in_range("--after-event", number, 0, i64::MAX)?;
+    }
+    Ok(Value::Number(Number::from(number)))
+}
+
+fn read_body(path: &str) -> Result<String, Refusal> {
+    let cannot = |error: &dyn std::fmt::Display| {
+        Refusal::input(format!("the body file {path} cannot be read: {error}")).detail("path", path)
+    };
+    let mut bytes = Vec::new();
+    // One byte more than is allowed tells too much from enough without reading a disk full of it.
+    let most = limit::BODY as u64 + 1;
+    if path == "-" {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    }
+    .map_err(|error| cannot(&error))?;
+    if bytes.len() > limit::BODY {
+        let mut refusal = limit::bytes("the body", &"x".repeat(bytes.len()), limit::BODY).err();
+        if let Some(refusal) = refusal.as_mut() {
+            refusal.message = format!("the body file {path} has more than {} bytes", limit::BODY);
+            refusal.details.shift_remove("size");
+        }
+        return Err(refusal.unwrap_or_else(|| cannot(&"it is too large")));
+    }
+    String::from_utf8(bytes).map_err(|_| cannot(&"it is not UTF-8 text"))
+}
