@@ -172,7 +172,12 @@ impl Inbox {
             None => None,
         };
         let written = self.store.write(|tx| {
-            let agent = identify(tx, caller)?;
+            let Some(agent) = identify(tx, caller)? else {
+                // A token of no claim proves nobody. The rules still speak first: a thread that is
+                // missing or final is so for everybody. Nothing that they allow is kept.
+                f(tx, &nobody()?)?;
+                return Err(never_made().into());
+            };
             if let (Some(key), Some(digest)) = (&caller.key, &digest)
                 && let Some(replay) = tx.recall(&agent, key.as_str())?
             {
@@ -235,22 +240,25 @@ pub(crate) fn addressees(row: &ThreadRow, sender: &AgentName) -> Vec<Address> {
         .collect()
 }
 
-/// Who calls: the agent it names, or the one whose claim its token proves.
-fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<AgentName, Abort> {
-    if let Some(agent) = &caller.agent {
-        return Ok(agent.clone());
+/// Who calls: the agent it names, or the one whose claim its token proves, if it was ever made.
+fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<Option<AgentName>, Abort> {
+    match (&caller.agent, &caller.lease) {
+        (Some(agent), _) => Ok(Some(agent.clone())),
+        (None, Some(token)) => Ok(tx.agent_of_token(token)?),
+        (None, None) => Ok(Some(caller.agent().cloned()?)),
     }
-    let Some(token) = &caller.lease else {
-        return Ok(caller.agent().cloned()?);
-    };
-    tx.agent_of_token(token)?.ok_or_else(|| {
-        Refusal::new(
-            Code::LeaseLost,
-            "this lease token is of no claim that was ever made here",
-        )
-        .hint("pass the lease_token of inbox claim, on the store that gave it")
-        .into()
-    })
+}
+
+fn nobody() -> Result<AgentName, Refusal> {
+    "nobody".parse()
+}
+
+fn never_made() -> Refusal {
+    Refusal::new(
+        Code::LeaseLost,
+        "this lease token is of no claim that was ever made here",
+    )
+    .hint("pass the lease_token of inbox claim, on the store that gave it")
 }
 
 /// What makes two requests the same: the operation and every field.

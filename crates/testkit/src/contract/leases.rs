@@ -496,3 +496,55 @@ pub fn an_update_can_start_block_and_start_again(world: &World) {
         assert_eq!((posted.thread.status, posted.message.kind), (left, kind));
     }
 }
+
+pub fn a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing(
+    world: &World,
+) {
+    let forged = |thread| {
+        with_token(inbox_core::LeaseToken {
+            thread,
+            epoch: 1,
+            secret: 7,
+        })
+    };
+    let missing = inbox_core::ThreadId::new(999);
+    assert_eq!(
+        every_write(world, &forged(missing), missing),
+        vec![Code::ThreadNotFound; 5]
+    );
+    let thread = world.send("lead", "backend", "work");
+    assert_eq!(
+        every_write(world, &forged(thread), thread),
+        vec![Code::LeaseLost; 5]
+    );
+    world.claim("backend", thread, 600);
+    assert_eq!(
+        every_write(world, &forged(thread), thread),
+        vec![Code::LeaseLost; 5]
+    );
+    let before = traces(world, thread);
+    assert_eq!(
+        code(world.call_as(
+            &forged(thread),
+            &Cancel {
+                thread,
+                reason: None
+            }
+        )),
+        Code::LeaseLost
+    );
+    assert_eq!(traces(world, thread), before);
+    world
+        .call(
+            "lead",
+            &Cancel {
+                thread,
+                reason: None,
+            },
+        )
+        .expect("the creator may");
+    assert_eq!(
+        every_write(world, &forged(thread), thread),
+        vec![Code::InvalidTransition; 5]
+    );
+}
