@@ -61,9 +61,9 @@ impl Runner<'_> {
         let mut ended = Ended::Nothing;
         wait::until_over(&request, &inbox, &caller, |answer, is_stream| {
             let printed = if is_stream {
-                self.context.printer.stream_item(O::NAME, answer)
+                self.context.printer.stream_item(answer)
             } else {
-                self.context.printer.answer(O::NAME, answer).map(drop)
+                self.context.printer.answer(O::NAME, answer).map(|_| true)
             };
             if answer.is_something() {
                 ended = Ended::Something;

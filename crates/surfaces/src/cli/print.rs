@@ -63,10 +63,10 @@ impl Printer {
         })
     }
 
-    /// Prints one answer of many: an event a line.
-    pub(crate) fn stream_item<A: Answer>(self, command: &str, answer: &A) -> Result<(), Refusal> {
+    /// Prints one answer of many: an event a line. Whether anybody still reads them.
+    pub(crate) fn stream_item<A: Answer>(self, answer: &A) -> Result<bool, Refusal> {
         if !self.is_json() {
-            return self.raw(&self.layout(&answer.page()));
+            return self.offer(&self.layout(&answer.page()));
         }
         let value = serde_json::to_value(answer).map_err(internal)?;
         let mut lines = String::new();
@@ -74,9 +74,9 @@ impl Printer {
             Some(events) => events
                 .iter()
                 .for_each(|event| lines.push_str(&format!("{event}\n"))),
-            None => return self.object(command, true, answer),
+            None => lines.push_str(&format!("{value}\n")),
         }
-        self.raw(&lines)
+        self.offer(&lines)
     }
 
     /// Prints a JSON object with `ok` and `command` before its own keys.
@@ -101,13 +101,19 @@ impl Printer {
 
     /// Prints text as it is. A reader that has gone is no error.
     pub(crate) fn raw(self, text: &str) -> Result<(), Refusal> {
+        self.offer(text).map(drop)
+    }
+
+    /// Prints text as it is. Whether there was a reader.
+    fn offer(self, text: &str) -> Result<bool, Refusal> {
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal::new(
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Refusal::new(
                 Code::Storage,
                 format!("the answer cannot be printed: {error}"),
             )),
-            _ => Ok(()),
         }
     }
 

@@ -21,7 +21,8 @@ pub enum Woken {
 }
 
 /// Polls until the wait is over or its time has passed, and hands on each answer that counts. Tells
-/// what ended it, so that a test can tell a bell that works from a wait that helped itself.
+/// what ended it, so that a test can tell a bell that works from a wait that helped itself. `hand_on`
+/// says whether more is wanted: a stream ends with its reader.
 ///
 /// Level-triggered: note the bell, look, block while it stays. What rings in between is seen by the
 /// next look, and what never rings is found by looking again within a second.
@@ -29,7 +30,7 @@ pub fn until_over<O: Waiting>(
     request: &O,
     inbox: &Inbox,
     caller: &Caller,
-    mut hand_on: impl FnMut(&O::Answer, bool) -> Result<(), Refusal>,
+    mut hand_on: impl FnMut(&O::Answer, bool) -> Result<bool, Refusal>,
 ) -> Result<Woken, Refusal> {
     let store = inbox.store();
     let deadline = request.timeout().map(|timeout| Instant::now() + timeout);
@@ -50,8 +51,8 @@ pub fn until_over<O: Waiting>(
             listener.rearm();
         }
         if O::is_over(&answer) {
-            hand_on(&answer, request.is_stream())?;
-            if !request.is_stream() {
+            let is_wanted = hand_on(&answer, request.is_stream())?;
+            if !request.is_stream() || !is_wanted {
                 return Ok(woken);
             }
             continue;

@@ -42,7 +42,7 @@ fn wait(inbox: &Inbox, thread: ThreadId, after: EventId) -> (Woken, String, Even
         if let Some(message) = &answer.message {
             heard = (message.summary.clone(), answer.next_event_id);
         }
-        Ok(())
+        Ok(true)
     });
     (woken.expect("the wait is not refused"), heard.0, heard.1)
 }
