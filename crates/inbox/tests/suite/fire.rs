@@ -23,7 +23,7 @@ use inbox_testkit::sandbox::{Outcome, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long anything may take before it counts as never. Not a measure of speed.
-const NEVER: Duration = Duration::from_secs(60);
+const NEVER: Duration = Duration::from_mins(1);
 
 /// Held by a test that needs the machine for itself: the others wait. A file and not a mutex, because
 /// some runners give each test a process of its own.
@@ -49,18 +49,44 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// A process that does not outlive its test, however that ends: a stopped one would stay for ever.
+struct Leashed(Child);
+
+impl Drop for Leashed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Leashed {
+    type Target = Child;
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Leashed {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+/// Starts a command.
+#[track_caller]
+fn start(inbox: &Sandbox, args: &[String]) -> Leashed {
+    Leashed(inbox.spawn(args))
+}
+
 /// The outcome of a process that must end.
 #[track_caller]
-fn ends(mut child: Child) -> Outcome {
+fn ends(mut child: Leashed) -> Outcome {
     let deadline = Instant::now() + NEVER;
     let status = loop {
         if let Some(status) = child.try_wait().expect("the child can be waited for") {
             break status;
         }
-        if Instant::now() > deadline {
-            let _ = child.kill();
-            panic!("a command never ended: {child:?}");
-        }
+        assert!(Instant::now() < deadline, "a command never ended");
         std::thread::sleep(Duration::from_millis(1));
     };
     let mut outcome = Outcome {

@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Child;
 
 use inbox_testkit::sandbox::{Outcome, Sandbox};
 use rustix::fs::{FlockOperation, flock};
 
-use super::{ends, eventually};
+use super::{Leashed, ends, eventually, start};
 
 /// The write lock, held by the test.
 pub(super) struct Gate(File);
@@ -23,7 +22,7 @@ impl Gate {
     }
 
     /// Waits until each of them queues for the lock, or has ended because it needs none.
-    pub(super) fn gather(&self, children: &mut [Child]) {
+    pub(super) fn gather(&self, children: &mut [Leashed]) {
         let inode = self.0.metadata().expect("an open file has metadata").ino();
         eventually("every command stands before the lock", || {
             let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -48,7 +47,7 @@ impl Gate {
 #[track_caller]
 pub(super) fn race(inbox: &Sandbox, commands: &[Vec<String>]) -> Vec<Outcome> {
     let gate = Gate::close(&inbox.store());
-    let mut children: Vec<_> = commands.iter().map(|args| inbox.spawn(args)).collect();
+    let mut children: Vec<_> = commands.iter().map(|args| start(inbox, args)).collect();
     gate.gather(&mut children);
     gate.open();
     children.into_iter().map(ends).collect()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use inbox_testkit::sandbox::Sandbox;
 
-use super::{Dice, alone, claim, ends, open, reader, words};
+use super::{Dice, alone, claim, ends, open, reader, start, words};
 use crate::INBOX;
 
 const ROUNDS: u64 = 250;
@@ -83,7 +83,7 @@ impl Field {
     /// Starts the write, kills it after `delay` and notes whether it had answered by then.
     fn strike(&self, mut write: Write, delay: Duration) -> Write {
         let started = Instant::now();
-        let mut child = self.inbox.spawn(&write.args);
+        let mut child = start(&self.inbox, &write.args);
         // A sleep can be a millisecond late, which is as long as half the command lives.
         while started.elapsed() < delay {
             std::hint::spin_loop();
@@ -200,7 +200,7 @@ fn after_250_rounds_of_4_killed_writers_every_acknowledged_write_is_there_once_a
     );
     let retries: Vec<_> = writes.iter().map(|write| &write.args).collect();
     for four in retries.chunks(4) {
-        let children: Vec<_> = four.iter().map(|args| field.inbox.spawn(*args)).collect();
+        let children: Vec<_> = four.iter().map(|args| start(&field.inbox, args)).collect();
         for child in children {
             ends(child).ok();
         }

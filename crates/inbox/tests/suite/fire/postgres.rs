@@ -6,7 +6,7 @@ use inbox_testkit::sandbox::Sandbox;
 
 use super::readers::{see_the_same, see_the_same_in_process};
 use super::zombie::cannot_write;
-use super::{alone, claim, ends, lapses, open, words};
+use super::{alone, claim, ends, lapses, open, start, words};
 use crate::INBOX;
 use crate::fire::race::{claims, one_winner};
 
@@ -35,7 +35,7 @@ fn on_postgresql_of_8_processes_racing_for_one_thread_exactly_one_wins_20_times(
         let thread = open(&inbox, "w0", &format!("race-{round}"));
         let racers: Vec<_> = claims(&thread)
             .iter()
-            .map(|args| inbox.spawn(args))
+            .map(|args| start(&inbox, args))
             .collect();
         let outcomes: Vec<_> = racers.into_iter().map(ends).collect();
         one_winner(&inbox, &thread, &outcomes);

@@ -138,10 +138,13 @@ fn of_8_threads_racing_for_one_thread_exactly_one_wins_10_000_times() {
                 subject: Some(format!("race {round}")),
                 ..Send::default()
             };
-            let Ok(sent) = send.run(&inbox, &lead) else {
-                break;
+            let thread = match send.run(&inbox, &lead) {
+                Ok(opened) => opened.thread.thread_id.key(),
+                Err(refusal) => {
+                    track.broken.lock().unwrap().push(refusal.to_string());
+                    break;
+                }
             };
-            let thread = sent.thread.thread_id.key();
             track.thread.store(thread, Ordering::SeqCst);
             track.meet.wait();
             track.meet.wait();

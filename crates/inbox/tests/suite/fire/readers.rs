@@ -9,7 +9,7 @@ use inbox_ops::{Inbox, Operation, Send, Waiting, Watch};
 use inbox_store::Location;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::{NEVER, alone, caller, in_process, open, words};
+use super::{NEVER, alone, caller, ends, in_process, open, start, words};
 use crate::INBOX;
 
 /// The events after a cursor, by one poll after the other until `is_enough`.
@@ -28,7 +28,12 @@ fn follow(inbox: &Inbox, after: i64, is_enough: impl Fn(&[Event]) -> bool) -> Ve
         if answer.events.is_empty() && enough {
             return seen;
         }
-        seen.extend(answer.events);
+        // Also what keeps a cursor that gives its own event again from being followed for ever.
+        for event in answer.events {
+            let last = seen.last().map_or(after, |event| event.event_id.0);
+            assert!(event.event_id.0 > last, "{} after {last}", event.event_id.0);
+            seen.push(event);
+        }
     }
 }
 
@@ -54,12 +59,15 @@ fn is_the_log_from(log: &[Event], after: i64, seen: &[Event], who: &str) {
 pub(super) fn see_the_same(inbox: &Sandbox, location: &Location, each: u32) {
     let thread = open(inbox, "crew", "first");
     open(inbox, "crew", "second");
-    let start = log(location).last().map_or(0, |event| event.event_id.0);
-    let starts = [0, 1, start, start + 5];
+    let now = log(location).last().map_or(0, |event| event.event_id.0);
+    let starts = [0, 1, now, now + 5];
     let over = AtomicBool::new(false);
     let mut followers = Vec::new();
     for after in [starts[1], starts[3]] {
-        let mut child = inbox.spawn(words(&format!("watch --follow --after-event {after}")));
+        let mut child = start(
+            inbox,
+            &words(&format!("watch --follow --after-event {after}")),
+        );
         let stdout = child.stdout.take().expect("its output is a pipe");
         let (lines, read) = mpsc::channel();
         std::thread::spawn(move || {
@@ -121,10 +129,6 @@ pub(super) fn see_the_same(inbox: &Sandbox, location: &Location, each: u32) {
             is_the_log_from(&log, *after, &seen, "a process");
         }
     });
-    for (_, mut follower, _) in followers {
-        follower.kill().unwrap();
-        follower.wait().unwrap();
-    }
 }
 
 /// Many writers and readers in one process, where commits lie closest together.
@@ -169,6 +173,19 @@ pub(super) fn see_the_same_in_process(location: &Location, each: u32) {
     for seen in seen {
         is_the_log_from(&log, 0, &seen, "a reader");
     }
+}
+
+#[test]
+fn a_follower_whose_reader_has_gone_ends_with_the_next_event() {
+    let inbox = Sandbox::new(INBOX);
+    open(&inbox, "crew", "first");
+    let mut follower = start(&inbox, &words("watch --follow --after-event 0"));
+    let mut reader = BufReader::new(follower.stdout.take().expect("its output is a pipe"));
+    reader.read_line(&mut String::new()).unwrap();
+    drop(reader);
+    open(&inbox, "crew", "second");
+    let outcome = ends(follower);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use inbox_surfaces::cli::wait::{Woken, until_over};
 use inbox_testkit::sandbox::{Sandbox, TempDir};
 
 use super::zombie::listens;
-use super::{Dice, alone, caller, ends, in_process, open, words};
+use super::{Dice, alone, caller, ends, in_process, open, start, words};
 use crate::INBOX;
 
 fn reply(inbox: &Inbox, thread: ThreadId, summary: &str) {
@@ -81,9 +81,10 @@ fn fire(folder: &TempDir, replies: u64) {
         let mut after = opened.next_event_id;
         for n in 0..replies {
             let summary = format!("reply {n}");
-            let moment = Instant::now() + Duration::from_micros(2_200);
-            let offset = Duration::from_micros(dice.nth(n).below(4_000));
-            let fire_at = moment + offset - Duration::from_millis(2);
+            // The reply may come first, so both lie ahead.
+            let earliest = Instant::now() + Duration::from_micros(200);
+            let moment = earliest + Duration::from_millis(2);
+            let fire_at = earliest + Duration::from_micros(dice.nth(n).below(4_000));
             orders.send((fire_at, summary.clone())).unwrap();
             spin_until(moment);
             let (woken, heard, next) = wait(&inbox, thread, after);
@@ -128,7 +129,7 @@ fn of_60_replies_fired_as_a_process_starts_to_wait_none_is_missed() {
     let mut after = shown["next_event_id"].clone();
     for n in 0..60 {
         let started = Instant::now();
-        let waiter = inbox.spawn(words(&format!("{wait} --after-event {after}")));
+        let waiter = start(&inbox, &words(&format!("{wait} --after-event {after}")));
         spin_until(started + Duration::from_micros(dice.nth(n).below(life * 2)));
         reply(&replier, thread.parse().unwrap(), &format!("reply-{n}"));
         let woke = ends(waiter).ok();
@@ -186,7 +187,7 @@ fn a_process_that_waits_without_a_bell_misses_no_reply() {
         let line = format!("reply --from worker --thread {thread} --summary r{n}");
         inbox.run(words(&line)).ok()
     };
-    let waiter = inbox.spawn(words(&wait));
+    let waiter = start(&inbox, &words(&wait));
     listens(&inbox);
     std::fs::remove_file(bell(&inbox)).unwrap();
     let first = reply(1);
@@ -196,7 +197,7 @@ fn a_process_that_waits_without_a_bell_misses_no_reply() {
     std::fs::create_dir(bell(&inbox)).unwrap();
     let mut after = first["next_event_id"].clone();
     for n in 2..6 {
-        let waiter = inbox.spawn(words(&format!("{wait} --after-event {after}")));
+        let waiter = start(&inbox, &words(&format!("{wait} --after-event {after}")));
         after = reply(n)["next_event_id"].clone();
         assert_eq!(ends(waiter).ok()["message"]["summary"], format!("r{n}"));
     }

@@ -1,13 +1,15 @@
 //! A worker that lost its lease cannot write, however it lost it, and leaves no trace.
 
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use inbox_core::EventType;
 use inbox_testkit::sandbox::Sandbox;
 
 use super::gate::Gate;
-use super::{claim, count, dump, ends, eventually, go_on, lapses, open, stop, text, words};
+use super::{
+    Leashed, claim, count, dump, ends, eventually, go_on, lapses, open, start, stop, text, words,
+};
 use crate::INBOX;
 
 /// Everything that a worker may want to write, proven by `proof`.
@@ -126,7 +128,7 @@ fn writers_stopped_past_their_lease_are_refused_when_they_go_on() {
     let old = claim(&inbox, "late", &thread, 3);
     let commands = writes(&inbox, &thread, &format!("--lease {old}"));
     let gate = Gate::close(&inbox.store());
-    let mut zombies: Vec<_> = commands.iter().map(|args| inbox.spawn(args)).collect();
+    let mut zombies: Vec<_> = commands.iter().map(|args| start(&inbox, args)).collect();
     gate.gather(&mut zombies);
     for zombie in &zombies {
         stop(zombie);
@@ -152,6 +154,7 @@ fn a_worker_stopped_while_it_wrote_its_report_cannot_hand_it_in() {
         .command(words(&line))
         .stdin(Stdio::piped())
         .spawn()
+        .map(Leashed)
         .unwrap();
     stop(&zombie);
     lapses(&inbox, "late", &thread);
@@ -166,8 +169,8 @@ fn a_worker_stopped_while_it_wrote_its_report_cannot_hand_it_in() {
 }
 
 /// Starts a wait for a reply and gives it back once it listens at the bell.
-fn waiter(inbox: &Sandbox, line: &str) -> Child {
-    let child = inbox.spawn(words(line));
+fn waiter(inbox: &Sandbox, line: &str) -> Leashed {
+    let child = start(inbox, &words(line));
     listens(inbox);
     child
 }
