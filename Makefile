@@ -10,3 +10,6 @@ check:
 
 test:
 	cargo nextest run --locked --workspace
+
+sabotage:
+	scripts/sabotage
