@@ -124,6 +124,14 @@ impl Sandbox {
         sandbox
     }
 
+    /// A folder with a fresh SQLite store, in memory where the system has a place for it.
+    pub fn in_memory(binary: impl Into<PathBuf>) -> Self {
+        let mut sandbox = Sandbox::empty(binary);
+        sandbox.folder = TempDir::in_memory();
+        sandbox.run(["init", "--json"]).ok();
+        sandbox
+    }
+
     /// A folder without a store.
     pub fn empty(binary: impl Into<PathBuf>) -> Self {
         Sandbox {

@@ -212,10 +212,15 @@ fn signal(child: &Child, signal: Signal) {
 /// Stops a child as Ctrl-Z does, and waits until it stands still.
 fn stop(child: &Child) {
     signal(child, Signal::STOP);
+    // Every thread: one that still runs may yet take a lock.
     eventually("the process stands still", || {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-        let state = stat.rsplit(") ").next()?.chars().next()?;
-        (state == 'T').then_some(())
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?;
+        for task in tasks {
+            let stat = std::fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
+            let state = stat.rsplit(") ").next()?.chars().next()?;
+            (state == 'T').then_some(())?;
+        }
+        Some(())
     });
 }
 

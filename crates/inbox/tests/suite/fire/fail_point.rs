@@ -104,7 +104,7 @@ fn a_write_that_dies_at_any_point_and_is_retried_with_its_key_has_one_effect() {
         for half in FailPoint::ALL.chunks(8) {
             scope.spawn(move || {
                 for &point in half {
-                    let inbox = Sandbox::new(INBOX);
+                    let inbox = Sandbox::in_memory(INBOX);
                     std::fs::write(inbox.folder().join("a.txt"), "attached").unwrap();
                     for (n, command) in WRITES.iter().enumerate() {
                         die_and_retry(&inbox, command, point, n);

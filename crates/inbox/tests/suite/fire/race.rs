@@ -42,7 +42,7 @@ pub(super) fn claims(thread: &str) -> Vec<Vec<String>> {
 #[test]
 fn of_8_processes_racing_for_one_thread_exactly_one_wins_100_times() {
     let _alone = alone();
-    let inbox = Sandbox::new(INBOX);
+    let inbox = Sandbox::in_memory(INBOX);
     for round in 0..100 {
         let thread = open(&inbox, "w0", &format!("race-{round}"));
         let outcomes = race(&inbox, &claims(&thread));
@@ -53,7 +53,7 @@ fn of_8_processes_racing_for_one_thread_exactly_one_wins_100_times() {
 #[test]
 fn of_8_processes_that_claim_what_comes_next_each_gets_another_thread() {
     let _alone = alone();
-    let inbox = Sandbox::new(INBOX);
+    let inbox = Sandbox::in_memory(INBOX);
     for round in 0..10 {
         let sent: BTreeSet<_> = (0..RACERS)
             .map(|n| open(&inbox, "crew", &format!("next-{round}-{n}")))

@@ -198,6 +198,6 @@ fn readers_that_follow_from_different_starts_see_the_same_events_once_and_in_ord
 #[test]
 fn readers_among_8_writers_of_one_process_see_every_event_once_and_in_order() {
     let _alone = alone();
-    let inbox = Sandbox::new(INBOX);
+    let inbox = Sandbox::in_memory(INBOX);
     see_the_same_in_process(&Location::File(inbox.store()), 150);
 }
