@@ -155,11 +155,6 @@ fn every_link_of_a_document_leads_somewhere() {
     }
     collect(&root().join("docs"), &mut documents);
     collect(&root().join("crates"), &mut documents);
-    // The harnesses land with the code that they are for; until all have, their links may wait.
-    let suite = root().join("crates/inbox/tests/suite");
-    let is_complete = ["fire", "damage.rs"]
-        .iter()
-        .all(|name| suite.join(name).exists());
     let mut broken = Vec::new();
     for document in documents {
         let text = std::fs::read_to_string(&document).unwrap();
@@ -169,8 +164,7 @@ fn every_link_of_a_document_leads_somewhere() {
                 continue;
             }
             let folder = document.parent().unwrap();
-            let may_wait = !is_complete && path.contains("tests/suite/");
-            if !may_wait && !folder.join(path).exists() {
+            if !folder.join(path).exists() {
                 broken.push(format!("{}: {link}", document.display()));
             }
         }
