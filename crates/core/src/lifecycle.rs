@@ -51,7 +51,9 @@ pub enum TokenStanding {
     None,
     /// It is the token of the newest claim.
     Current,
-    /// It is for this thread, but not of the newest claim, or not this agent's.
+    /// It is of the newest claim, but the asker says to be somebody else.
+    Borrowed,
+    /// It is for this thread, but not of the newest claim.
     Stale,
     /// It is for another thread.
     Foreign,
@@ -85,7 +87,13 @@ pub enum NameStanding {
 
 impl TokenStanding {
     /// Every standing.
-    pub const ALL: [Self; 4] = [Self::None, Self::Current, Self::Stale, Self::Foreign];
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::Current,
+        Self::Borrowed,
+        Self::Stale,
+        Self::Foreign,
+    ];
 }
 
 impl SessionStanding {
@@ -251,11 +259,14 @@ fn append(facts: &Facts, kind: Kind, now: Millis) -> Result<Decision, Refusal> {
     let lost = match facts.asker.token {
         TokenStanding::Stale => true,
         TokenStanding::Current => ended,
-        TokenStanding::None | TokenStanding::Foreign => match facts.asker.session {
-            SessionStanding::Former => true,
-            SessionStanding::Holder => ended,
-            SessionStanding::None | SessionStanding::Other => false,
-        },
+        // A leader may answer in its worker's shell, whose token is in the environment.
+        TokenStanding::None | TokenStanding::Borrowed | TokenStanding::Foreign => {
+            match facts.asker.session {
+                SessionStanding::Former => true,
+                SessionStanding::Holder => ended,
+                SessionStanding::None | SessionStanding::Other => false,
+            }
+        }
     };
     if lost && !planted("no_epoch_check") {
         return Err(self::lost(facts, now));
@@ -299,6 +310,7 @@ fn must_hold(facts: &Facts, now: Millis) -> Result<(), Refusal> {
     }
     let proven = match (facts.asker.token, facts.asker.session, facts.asker.name) {
         (TokenStanding::Current, _, _) => true,
+        (TokenStanding::Borrowed, _, _) => false,
         (TokenStanding::Stale | TokenStanding::Foreign, _, _) => planted("no_epoch_check"),
         (TokenStanding::None, SessionStanding::Holder, _) => true,
         (TokenStanding::None, SessionStanding::Former | SessionStanding::Other, name) => {
@@ -364,6 +376,11 @@ fn lost(facts: &Facts, now: Millis) -> Refusal {
         {
             format!(
                 "thread {thread} was claimed more than once under this name, so the name alone proves nothing"
+            )
+        }
+        _ if facts.asker.token == TokenStanding::Borrowed => {
+            format!(
+                "the lease token that was named belongs to another agent, which holds thread {thread}"
             )
         }
         _ => format!("thread {thread} is held under another claim"),

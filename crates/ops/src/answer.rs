@@ -109,6 +109,10 @@ impl Answer for Threads {
     }
 
     fn page(&self) -> Page {
+        if self.threads.is_empty() && !self.empty_is_fine {
+            return Page::default()
+                .line(format!("no threads; {}", wait_for_more(self.next_event_id)));
+        }
         let page = Page::default().threads(&self.threads);
         if self.truncated {
             page.line("… more: raise --limit, or filter".to_owned())
@@ -116,6 +120,11 @@ impl Answer for Threads {
             page
         }
     }
+}
+
+/// How to go on without missing what comes in between.
+fn wait_for_more(next_event_id: EventId) -> String {
+    format!("inbox watch --after-event {next_event_id} waits for something new")
 }
 
 /// The answer of `claim` and `renew`.
@@ -140,7 +149,10 @@ impl Answer for Leased {
 
     fn page(&self) -> Page {
         let (Some(thread), Some(lease)) = (&self.thread, &self.lease) else {
-            return Page::default().line("nothing to claim".to_owned());
+            return Page::default().line(format!(
+                "nothing to claim; {}",
+                wait_for_more(self.next_event_id)
+            ));
         };
         let page = Page::default()
             .thread_line(thread)

@@ -33,8 +33,8 @@ pub enum Cell {
     Text(String),
     /// A time, shown relative to now.
     Time(Millis),
-    /// A deadline, shown with how much is left.
-    Until(Millis),
+    /// What a deadline ends, and the deadline, shown with how much is left.
+    Until(String, Millis),
 }
 
 impl Page {
@@ -52,10 +52,8 @@ impl Page {
 
     /// Adds a deadline.
     pub fn until(mut self, what: impl Into<String>, time: Millis) -> Self {
-        self.blocks.push(Block::Line(vec![
-            Cell::Text(what.into()),
-            Cell::Until(time),
-        ]));
+        self.blocks
+            .push(Block::Line(vec![Cell::Until(what.into(), time)]));
         self
     }
 

@@ -27,8 +27,9 @@ impl Tx<'_> {
         let token = match &asking.token {
             None => TokenStanding::None,
             Some(token) if token.thread != row.thread.thread_id => TokenStanding::Foreign,
-            Some(token) if is_current(row, token, agent) => TokenStanding::Current,
-            Some(_) => TokenStanding::Stale,
+            Some(token) if !is_newest(row, token) => TokenStanding::Stale,
+            Some(_) if agent.is_some() && agent != row.holder.as_ref() => TokenStanding::Borrowed,
+            Some(_) => TokenStanding::Current,
         };
         // Only who does not prove itself by token is judged by history.
         let (by_name, by_session) = if token == TokenStanding::Current || row.thread.attempts == 0 {
@@ -71,9 +72,7 @@ impl Tx<'_> {
     }
 }
 
-/// Whether a token is the newest claim's, and its bearer does not say to be somebody else.
-fn is_current(row: &ThreadRow, token: &LeaseToken, agent: Option<&AgentName>) -> bool {
-    token.epoch == row.epoch
-        && Some(token.secret) == row.lease_secret
-        && (agent.is_none() || agent == row.holder.as_ref())
+/// Whether a token is of the newest claim.
+fn is_newest(row: &ThreadRow, token: &LeaseToken) -> bool {
+    token.epoch == row.epoch && Some(token.secret) == row.lease_secret
 }

@@ -271,7 +271,7 @@ fn one(world: &World, state: &State, asked: &Asked, command: Command) {
         // A token that somebody else bears is nobody's proof.
         let expected = match (asked.token, &agent, &row.holder) {
             (TokenStanding::Current, Some(agent), Some(holder)) if agent != holder => {
-                TokenStanding::Stale
+                TokenStanding::Borrowed
             }
             (standing, ..) => standing,
         };

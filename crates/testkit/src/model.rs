@@ -400,9 +400,13 @@ impl Model {
             return Answer::Refused(code);
         }
         let ended = self.threads[index].status.is_held() && !self.is_live(index);
-        let own_claim = who
-            .claim
-            .filter(|claim| self.claims[*claim].thread == index);
+        // The holder's own token in somebody else's hands is not the speaker's proof of anything.
+        let own_claim = who.claim.filter(|claim| {
+            let claimed = &self.claims[*claim];
+            let is_newest = self.threads[index].claim == Some(*claim);
+            let is_borrowed = is_newest && who.agent.is_some_and(|agent| agent != claimed.agent);
+            claimed.thread == index && !is_borrowed
+        });
         let lost = match (own_claim, who.session) {
             (Some(claim), _) => ended || !self.token_is_current(who, index, claim),
             (None, Some(session)) => {

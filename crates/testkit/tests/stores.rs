@@ -22,6 +22,7 @@ inbox_testkit::store_contract! {
         a_token_of_another_thread_is_ignored_by_messages_and_refused_by_writes
         a_write_that_met_another_is_decided_again
         an_update_can_start_block_and_start_again
+        the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance
         a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing
     }
     queue {

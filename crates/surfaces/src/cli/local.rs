@@ -116,6 +116,11 @@ fn backup(context: &Context, to: &str) -> Result<Ended, Refusal> {
         );
     }
     let inbox = operation::open(context)?;
+    if let Location::Postgres(_) = inbox.store().location() {
+        let place = inbox.store().location().shown();
+        return Err(Refusal::input(format!("{place} is PostgreSQL's to copy"))
+            .hint("pg_dump copies a live database; inbox backup copies SQLite files"));
+    }
     inbox.store().backup(path)?;
     let bytes = std::fs::metadata(path).map_or(0, |found| found.len());
     if context.printer.is_json() {

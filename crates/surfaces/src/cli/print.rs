@@ -206,13 +206,14 @@ impl Printer {
                 format!("{} ago", span(now.0 - time.0))
             }
             Cell::Time(time) => span(now.0 - time.0),
-            Cell::Until(time) => {
+            Cell::Until(what, time) => {
+                let what = visible(what, false);
                 let clock = time.timestamp().to_string();
                 let clock = clock.get(11..16).unwrap_or_default();
                 if *time > now {
-                    format!("{clock} UTC (in {})", span(time.0 - now.0))
+                    format!("{what} {clock} UTC (in {})", span(time.0 - now.0))
                 } else {
-                    format!("{clock} UTC (ended {} ago)", span(now.0 - time.0))
+                    format!("{what} {clock} UTC (ended {} ago)", span(now.0 - time.0))
                 }
             }
         }

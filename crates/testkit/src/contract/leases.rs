@@ -548,3 +548,20 @@ pub fn a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_p
         vec![Code::InvalidTransition; 5]
     );
 }
+
+pub fn the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance(world: &World) {
+    let thread = world.send("lead", "backend", "work");
+    let token = world.claim("backend", thread, 600);
+    let leader = Caller {
+        lease: Some(token),
+        ..by("lead")
+    };
+    assert_eq!(
+        every_write(world, &leader, thread),
+        vec![Code::LeaseLost; 5]
+    );
+    let posted = world
+        .call_as(&leader, &reply(thread))
+        .expect("a leader answers in its worker's shell");
+    assert_eq!(posted.message.from_agent.as_str(), "lead");
+}
