@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! Operations become subcommands by their schemas; what is not an operation is in [`local`]. Every
+//! Operations become subcommands by their schemas; what is not an operation is in `local`. Every
 //! outcome passes through [`main`], the only place that prints an error and chooses an exit status.
 
 mod args;
