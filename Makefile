@@ -10,3 +10,9 @@ check:
 
 test:
 	cargo nextest run --locked --workspace
+
+# Measures the goals of speed beside the peers, and writes docs/reference/benchmarks.md. The peers come
+# from PyPI into a folder under target/; the machine should be quiet.
+bench:
+	cargo build --locked --release --bin inbox --bin inbox-bench
+	$${CARGO_TARGET_DIR:-target}/release/inbox-bench
