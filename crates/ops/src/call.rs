@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
+use inbox_core::{Address, AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
 use inbox_store::bell::Key;
 use inbox_store::{Abort, Asking, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
@@ -178,10 +178,8 @@ impl Inbox {
                     )
                     .into());
                 }
-                let mut answer: O::Answer =
-                    serde_json::from_str(&replay.answer).map_err(unreadable)?;
-                answer.go_on_at(replay.next_event_id);
-                return Ok((answer, true));
+                let answer = serde_json::from_str(&replay.answer).map_err(unreadable)?;
+                return Ok((answer, Some(replay.entry_no)));
             }
             let answer = f(tx, &agent)?;
             if let (Some(key), Some(digest)) = (&caller.key, &digest)
@@ -191,12 +189,13 @@ impl Inbox {
                 let text = serde_json::to_string(&answer).map_err(unreadable)?;
                 tx.remember(&agent, key.as_str(), digest, &text)?;
             }
-            Ok((answer, false))
+            Ok((answer, None))
         })?;
-        let (mut answer, is_replay) = written.value;
-        if !is_replay {
-            answer.go_on_at(written.next_event_id);
-        }
+        let (mut answer, replayed): (O::Answer, _) = written.value;
+        answer.go_on_at(match replayed {
+            Some(entry_no) => self.store.event_of(entry_no)?,
+            None => written.next_event_id,
+        });
         Ok(answer)
     }
 
@@ -214,6 +213,18 @@ pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> 
             .detail("thread_id", id.to_string())
             .into()
     })
+}
+
+/// Whom a message in a thread is for when it does not say: its holder, else who opened it, but never
+/// the sender. Nobody means the thread's own addresses.
+pub(crate) fn addressees(row: &ThreadRow, sender: &AgentName) -> Vec<Address> {
+    [row.holder.as_ref(), Some(&row.thread.created_by)]
+        .into_iter()
+        .flatten()
+        .find(|name| *name != sender)
+        .map(Address::from)
+        .into_iter()
+        .collect()
 }
 
 /// Who calls: the agent it names, or the one whose claim its token proves.

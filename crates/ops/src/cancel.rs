@@ -36,8 +36,7 @@ impl Operation for Cancel {
             payload_json: None,
             artifacts: &[],
         };
-        let mut message = content.message(caller, Kind::Control, Some("cancelled"))?;
-        message.to = Vec::new();
+        let message = content.message(caller, Kind::Control, Some("cancelled"))?;
         take_step(
             inbox,
             caller,

@@ -1,11 +1,11 @@
 //! `done`: finished, with a result.
 
 use inbox_core::lifecycle::{Command, decide};
-use inbox_core::{Address, Kind, Refusal, ThreadId};
+use inbox_core::{Kind, Refusal, ThreadId};
 use inbox_store::{NewMessage, Step};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, thread};
 use crate::content::message_request;
 use crate::send::posted;
 
@@ -37,8 +37,7 @@ impl Operation for Done {
     }
 }
 
-/// Takes a step that writes a message: decided and committed in one transaction. The message goes to
-/// whoever opened the thread, unless it says otherwise.
+/// Takes a step that writes a message: decided and committed in one transaction.
 pub(crate) fn take_step<O: Operation<Answer = Posted>>(
     inbox: &Inbox,
     caller: &Caller,
@@ -53,9 +52,7 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
         let facts = tx.facts(&row, &caller.asking())?;
         let decision = decide(&facts, command, tx.now())?;
         let mut message = message.clone();
-        if message.to.is_empty() && row.thread.created_by != *agent {
-            message.to = vec![Address::from(&row.thread.created_by)];
-        }
+        message.to = addressees(&row, agent);
         let step = Step {
             agent,
             session: caller.session.as_ref(),

@@ -3,7 +3,7 @@
 use inbox_core::{Address, Kind, Refusal, ThreadId};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, thread};
 use crate::content::message_request;
 use crate::send::add_message;
 
@@ -38,13 +38,8 @@ impl Operation for Reply {
             let mut message = message.clone();
             let row = thread(tx, self.thread)?;
             message.parent = row.thread.latest_message_id;
-            // Who answers a holder speaks to the holder.
-            if message.to.is_empty()
-                && let Some(holder) = row.holder.as_ref().filter(|holder| *holder != agent)
-            {
-                message.to = vec![Address::from(holder)];
-            } else if message.to.is_empty() && row.thread.created_by != *agent {
-                message.to = vec![Address::from(&row.thread.created_by)];
+            if message.to.is_empty() {
+                message.to = addressees(&row, agent);
             }
             add_message(
                 tx,

@@ -260,6 +260,13 @@ impl Store {
         }
     }
 
+    /// The number of a committed entry's event.
+    pub fn event_of(&self, entry_no: i64) -> Result<EventId, StoreError> {
+        let mut driver = self.driver();
+        driver.number()?;
+        driver.event_of(entry_no).map(EventId)
+    }
+
     /// The number of the newest event.
     pub fn newest_event(&self) -> Result<EventId, Refusal> {
         self.read(|tx| tx.newest_event())

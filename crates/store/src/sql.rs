@@ -123,3 +123,87 @@ pub static MIGRATIONS: &[Migration] = &[
 
 /// The schema that this program writes.
 pub const SCHEMA_VERSION: i64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without_comments(text: &str) -> String {
+        text.lines()
+            .map(|line| line.split("--").next().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn nine_statements_in_ten_are_one_text_for_both_databases() {
+        let shared = ALL.iter().filter(|sql| sql.sqlite == sql.postgres).count();
+        // What only one of them has is no statement in two texts; what differs is.
+        let in_both = ALL.iter().filter(|sql| !sql.sqlite.is_empty()).count();
+        assert!(shared * 10 >= in_both * 9, "{shared} of {in_both}");
+    }
+
+    #[test]
+    fn a_text_for_one_database_begins_with_why() {
+        for sql in ALL.iter().filter(|sql| sql.sqlite != sql.postgres) {
+            assert!(sql.postgres.starts_with("-- differs: "), "{}", sql.name);
+        }
+        for step in MIGRATIONS
+            .iter()
+            .filter(|step| step.sqlite != step.postgres)
+        {
+            assert!(step.sqlite.starts_with("-- differs: "), "{}", step.version);
+            assert!(
+                step.postgres.starts_with("-- differs: "),
+                "{}",
+                step.version
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_first_appear_in_the_order_of_their_numbers() {
+        // SQLite numbers `$1` by its first appearance, PostgreSQL by its name.
+        for sql in ALL {
+            let text = without_comments(sql.sqlite);
+            let mut seen: Vec<u32> = Vec::new();
+            for part in text.split('$').skip(1) {
+                let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+                let number = digits.parse().expect("a number follows the sign");
+                if !seen.contains(&number) {
+                    seen.push(number);
+                }
+            }
+            let expected: Vec<u32> = (1..).take(seen.len()).collect();
+            assert_eq!(seen, expected, "{}", sql.name);
+        }
+    }
+
+    #[test]
+    fn the_newest_migration_is_the_schemas_version() {
+        let versions: Vec<_> = MIGRATIONS.iter().map(|step| step.version).collect();
+        assert_eq!(versions, (1..=SCHEMA_VERSION).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_migration_that_has_landed_is_never_edited() {
+        // FNV-1a over both texts. A new step adds a line; a changed line is an edit of the past.
+        let landed = [
+            0x3562_e4d8_ad9c_a1c9,
+            0xd97c_df7e_26d8_2751,
+            0xdc52_5883_321e_69d5,
+        ];
+        for (step, hash) in MIGRATIONS.iter().zip(landed) {
+            let mut found = 0xcbf2_9ce4_8422_2325_u64;
+            for byte in step.sqlite.bytes().chain(step.postgres.bytes()) {
+                found = (found ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+            assert_eq!(
+                found, hash,
+                "migration {} has the sum {found:#018x}",
+                step.version
+            );
+        }
+        assert_eq!(landed.len(), MIGRATIONS.len());
+    }
+}

@@ -27,8 +27,8 @@ pub struct Replay {
     pub digest: String,
     /// Its answer, without the cursor.
     pub answer: String,
-    /// Its cursor.
-    pub next_event_id: EventId,
+    /// Its last entry, whose event is the answer's cursor.
+    pub entry_no: i64,
 }
 
 impl<'a> Tx<'a> {
@@ -179,11 +179,10 @@ impl<'a> Tx<'a> {
             return Ok(None);
         };
         let (digest, entry_no, answer) = (row.text()?, row.int()?, row.text()?);
-        let event = self.one_int(&sql::EVENT_OF_ENTRY, &[entry_no.into()])?;
         Ok(Some(Replay {
             digest,
             answer,
-            next_event_id: EventId(event.unwrap_or(entry_no)),
+            entry_no,
         }))
     }
 

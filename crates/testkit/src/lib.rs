@@ -1,4 +1,8 @@
 //! Contract suites and harnesses: what holds every store and the real binary to the promises.
 
 pub mod cluster;
+pub mod contract;
+pub mod guards;
+pub mod model;
 pub mod sandbox;
+pub mod world;

@@ -43,7 +43,17 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         .skip(1)
         .filter_map(|arg| arg.to_str())
         .find(|arg| names.iter().any(|name| name == arg));
-    let matches = match command(called).try_get_matches_from(argv) {
+    let parsed = command(called).try_get_matches_from(argv);
+    // A value may be spelt like a command (an agent named `list`): then the guess was wrong.
+    let was_right = parsed
+        .as_ref()
+        .is_ok_and(|matches| matches.subcommand_name() == called);
+    let parsed = if was_right || called.is_none() {
+        parsed
+    } else {
+        command(None).try_get_matches_from(argv)
+    };
+    let matches = match parsed {
         Ok(matches) => matches,
         Err(error)
             if matches!(

@@ -1,0 +1,183 @@
+//! A store of either sort under a clock that the test sets, with the operations on it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use inbox_core::{Code, LeaseToken, Refusal, ThreadId};
+use inbox_ops::{Caller, Claim, Inbox, Leased, Operation, Posted, Send, Update};
+use inbox_store::{Clock, Location, Store};
+
+use crate::cluster;
+use crate::sandbox::TempDir;
+
+/// Where the tests' clock begins: 2027-01-15.
+pub const START: i64 = 1_800_000_000_000;
+
+/// A fresh store, its clock, and whatever must outlive it.
+pub struct World {
+    inbox: Inbox,
+    clock: Arc<AtomicI64>,
+    location: Location,
+    folder: Option<TempDir>,
+}
+
+impl World {
+    /// A fresh SQLite file.
+    pub fn sqlite() -> Self {
+        let folder = TempDir::new();
+        let location = Location::File(folder.path().join("coord.db"));
+        World::at(location, Some(folder))
+    }
+
+    /// A fresh schema in the private PostgreSQL cluster.
+    pub fn postgres() -> Self {
+        World::at(Location::Postgres(cluster::shared().fresh_url()), None)
+    }
+
+    fn at(location: Location, folder: Option<TempDir>) -> Self {
+        Store::init(&location).expect("a store can be made");
+        let clock = Arc::new(AtomicI64::new(START));
+        let store = open(&location, &clock);
+        World {
+            inbox: Inbox::new(store),
+            clock,
+            location,
+            folder,
+        }
+    }
+
+    /// Another connection to the same store, under the same clock.
+    pub fn another(&self) -> Inbox {
+        Inbox::new(open(&self.location, &self.clock))
+    }
+
+    /// The operations.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Where the store is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The folder of a SQLite store.
+    pub fn folder(&self) -> Option<&std::path::Path> {
+        self.folder.as_ref().map(TempDir::path)
+    }
+
+    /// Lets time pass.
+    pub fn advance_ms(&self, millis: i64) {
+        self.clock.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    /// Calls an operation as this agent.
+    pub fn call<O: Operation>(&self, agent: &str, request: &O) -> Result<O::Answer, Refusal> {
+        request.run(&self.inbox, &by(agent))
+    }
+
+    /// Calls an operation as this caller.
+    pub fn call_as<O: Operation>(
+        &self,
+        caller: &Caller,
+        request: &O,
+    ) -> Result<O::Answer, Refusal> {
+        request.run(&self.inbox, caller)
+    }
+
+    /// Opens a thread of work and gives its id.
+    pub fn send(&self, from: &str, to: &str, subject: &str) -> ThreadId {
+        self.call(from, &task(to, subject))
+            .expect("a send succeeds")
+            .thread
+            .thread_id
+    }
+
+    /// Claims a thread for this long and gives the lease's token.
+    pub fn claim(&self, agent: &str, thread: ThreadId, seconds: i64) -> LeaseToken {
+        let leased = self
+            .try_claim(agent, thread, seconds)
+            .expect("the claim succeeds");
+        token(&leased)
+    }
+
+    /// Tries to claim a thread.
+    pub fn try_claim(
+        &self,
+        agent: &str,
+        thread: ThreadId,
+        seconds: i64,
+    ) -> Result<Leased, Refusal> {
+        self.call(
+            agent,
+            &Claim {
+                thread: Some(thread),
+                lease_seconds: Some(seconds),
+                ..Claim::default()
+            },
+        )
+    }
+
+    /// Updates a thread as this caller.
+    pub fn update(&self, caller: &Caller, thread: ThreadId) -> Result<Posted, Refusal> {
+        self.call_as(caller, &update(thread))
+    }
+}
+
+fn open(location: &Location, clock: &Arc<AtomicI64>) -> Store {
+    Store::open(location)
+        .expect("the store opens")
+        .with_clock(Clock::Manual(Arc::clone(clock)))
+}
+
+/// A local caller with this name.
+pub fn by(agent: &str) -> Caller {
+    Caller::local(Some(agent.parse().expect("a good name")))
+}
+
+/// A caller that proves itself by token alone.
+pub fn with_token(token: LeaseToken) -> Caller {
+    Caller {
+        lease: Some(token),
+        ..Caller::local(None)
+    }
+}
+
+/// A request for a new thread of work.
+pub fn task(to: &str, subject: &str) -> Send {
+    Send {
+        to: vec![to.parse().expect("a good address")],
+        subject: Some(subject.to_owned()),
+        ..Send::default()
+    }
+}
+
+/// A progress report.
+pub fn update(thread: ThreadId) -> Update {
+    Update {
+        thread,
+        status: None,
+        summary: Some("going on".into()),
+        body: None,
+        payload_json: None,
+        artifacts: Vec::new(),
+    }
+}
+
+/// The token of a lease that was just taken.
+pub fn token(leased: &Leased) -> LeaseToken {
+    leased
+        .lease
+        .as_ref()
+        .and_then(|lease| lease.lease_token)
+        .expect("a claim gives its token")
+}
+
+/// The code of a refusal; what succeeded is a failure of the test.
+#[track_caller]
+pub fn code<T>(outcome: Result<T, Refusal>) -> Code {
+    match outcome {
+        Ok(_) => panic!("it succeeded and should have been refused"),
+        Err(refusal) => refusal.code,
+    }
+}
