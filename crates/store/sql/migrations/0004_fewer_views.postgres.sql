@@ -1,0 +1,1 @@
+-- differs: PostgreSQL keeps its views; a schema is not parsed again by every process.

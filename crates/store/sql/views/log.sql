@@ -1,0 +1,1 @@
+SELECT entry_no AS event_id, * FROM entries
