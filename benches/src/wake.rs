@@ -212,7 +212,8 @@ impl Waiter {
             }
             loop {
                 by_ring = listener.wait(PATIENCE);
-                if by_ring || over.load(Ordering::SeqCst) || store.change_mark() != mark {
+                let is_over = over.load(Ordering::SeqCst);
+                if by_ring || is_over || mark.is_none() || store.change_mark() != mark {
                     break;
                 }
             }

@@ -84,7 +84,10 @@ impl Runner<'_> {
     fn prepare<O: Operation>(&self) -> Result<(O, Caller), Refusal> {
         let caller = self.caller::<O>()?;
         let agent_flag = self.context.agent_flag.as_ref().map(AgentName::as_str);
-        Ok((args::request::<O>(self.matches, self.fields, agent_flag)?, caller))
+        Ok((
+            args::request::<O>(self.matches, self.fields, agent_flag)?,
+            caller,
+        ))
     }
 
     fn caller<O: Operation>(&self) -> Result<Caller, Refusal> {
