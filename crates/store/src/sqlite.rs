@@ -4,6 +4,7 @@ mod file;
 mod lock;
 mod log;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,6 +37,9 @@ const LOG_ALONE: u64 = 64 * 4120;
 /// nothing, and moving it often would hold everybody up.
 const LOG_BUSY: u64 = 1000 * 4120;
 
+/// Longer than the ticks by which file systems tell the time.
+const TICK: Duration = Duration::from_millis(50);
+
 /// A store of so many pages is checked within a millisecond or two.
 const SMALL: i64 = 256;
 
@@ -43,6 +47,8 @@ const SMALL: i64 = 256;
 pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// SQLite's log beside the file.
+    log: PathBuf,
     lock: WriteLock,
     armed: Armed,
     mode: Option<Mode>,
@@ -85,6 +91,8 @@ impl Sqlite {
             // A file may come from anybody: nothing in its schema may run code or hide damage.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            // Plans do not depend on what is bound, so nothing is prepared twice (a third of a fetch).
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
             )
@@ -94,6 +102,7 @@ impl Sqlite {
         Ok(Sqlite {
             connection,
             path: path.to_owned(),
+            log: beside(path, "-wal"),
             lock,
             armed: Armed::default(),
             mode: None,
@@ -129,8 +138,7 @@ impl Sqlite {
         } else {
             LOG_ALONE
         };
-        let log = beside(&self.path, "-wal");
-        if std::fs::metadata(log).is_ok_and(|found| found.len() > limit) {
+        if std::fs::metadata(&self.log).is_ok_and(|found| found.len() > limit) {
             self.armed.reach(Point::BeforeCheckpoint);
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.execute("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -256,7 +264,7 @@ impl Driver for Sqlite {
             .connection
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
             .map_err(|error| self.failed(&error))?;
-        let log = std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |found| found.len());
+        let log = std::fs::metadata(&self.log).map_or(0, |found| found.len());
         Ok(vec![
             ("engine", format!("SQLite {}", rusqlite::version())),
             ("path", self.path.display().to_string()),
@@ -298,9 +306,22 @@ impl Driver for Sqlite {
         }
     }
 
+    /// When the log was last written, and its size. `PRAGMA data_version` says the same, and takes and
+    /// gives back a lock for it, for which the kernel goes through the locks of all who have the store
+    /// open: that was most of what a thousand idle waiters cost.
     fn change_mark(&mut self) -> Option<i64> {
-        let mut statement = self.connection.prepare_cached("PRAGMA data_version").ok()?;
-        statement.query_row([], |row| row.get(0)).ok()
+        let found = std::fs::metadata(&self.log).ok()?;
+        // What is written within one tick of the clock has one time: so new a mark tells nothing yet.
+        let age = found.modified().ok()?.elapsed().ok()?;
+        if age < TICK {
+            return None;
+        }
+        let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
+        let time = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos);
+        Some(
+            time.wrapping_mul(31)
+                .wrapping_add(found.size().cast_signed()),
+        )
     }
 
     fn backup(&mut self, to: &Path) -> Result<(), StoreError> {

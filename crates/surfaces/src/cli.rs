@@ -53,8 +53,10 @@ fn run(argv: Vec<OsString>) -> ExitCode {
         Ok(args::Parsed::Command {
             name,
             matches,
+            fields,
             globals,
-        }) => context(globals, printer).and_then(|context| dispatch(&name, &matches, &context)),
+        }) => context(globals, printer)
+            .and_then(|context| dispatch(&name, &matches, &fields, &context)),
         Ok(args::Parsed::Text(text)) => printer.raw(&text).map(|()| Ended::Something),
         Err(refusal) => Err(refusal),
     };
@@ -87,10 +89,15 @@ fn context(globals: args::Globals, printer: Printer) -> Result<Context, Refusal>
     })
 }
 
-fn dispatch(name: &str, matches: &clap::ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+fn dispatch(
+    name: &str,
+    matches: &clap::ArgMatches,
+    fields: &[args::Field],
+    context: &Context,
+) -> Result<Ended, Refusal> {
     match local::run(name, matches, context) {
         Some(outcome) => outcome,
-        None => operation::run(name, matches, context),
+        None => operation::run(name, matches, fields, context),
     }
 }
 

@@ -22,6 +22,8 @@ CREATE TABLE recipients (
     PRIMARY KEY (address_no, thread_no)
 );
 
+CREATE INDEX recipients_queued ON recipients (address_no, priority, thread_no) WHERE is_queued = 1;
+
 -- Who was shown or read a message, and when. Append-only.
 CREATE TABLE receipts (
     agent_no   BIGINT NOT NULL REFERENCES agents (agent_no),
@@ -49,4 +51,5 @@ ALTER TABLE entries ADD COLUMN event_id BIGINT;
 CREATE UNIQUE INDEX entries_by_event ON entries (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX entries_unnumbered ON entries (entry_no) WHERE event_id IS NULL;
 
+-- What readers see: the events that have their number.
 CREATE VIEW log AS SELECT * FROM entries WHERE event_id IS NOT NULL;

@@ -12,6 +12,8 @@ CREATE TABLE recipients (
     PRIMARY KEY (address_no, thread_no)
 ) WITHOUT ROWID;
 
+CREATE INDEX recipients_queued ON recipients (address_no, priority, thread_no) WHERE is_queued = 1;
+
 -- Who was shown or read a message, and when. Append-only.
 CREATE TABLE receipts (
     agent_no   BIGINT NOT NULL REFERENCES agents (agent_no),
@@ -32,5 +34,3 @@ CREATE TABLE replays (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (agent_no, key)
 ) WITHOUT ROWID;
-
-CREATE VIEW log AS SELECT entry_no AS event_id, * FROM entries;

@@ -22,6 +22,8 @@ pub(crate) enum Parsed {
         name: String,
         /// Its arguments.
         matches: ArgMatches,
+        /// The fields of its request, if it is an operation.
+        fields: Vec<Field>,
         /// What every command takes.
         globals: Globals,
     },
@@ -41,7 +43,8 @@ pub(crate) struct Globals {
 pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
     // Only the command that is called is built: the others' schemas cost time and help nobody.
     let called = called(argv);
-    let matches = match command(called).try_get_matches_from(argv) {
+    let mut builder = build(called);
+    let mut matches = match std::mem::take(&mut builder.command).try_get_matches_from(argv) {
         Ok(matches) => matches,
         Err(error)
             if matches!(
@@ -56,7 +59,8 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         }
         Err(error) => return Err(usage(&error, called)),
     };
-    let (name, matches) = matches.subcommand().ok_or_else(no_command)?;
+    let (name, matches) = matches.remove_subcommand().ok_or_else(no_command)?;
+    let fields = builder.fields.into_iter().find(|(of, _)| *of == name);
     let text = |id: &str| matches.get_one::<String>(id).cloned();
     let globals = Globals {
         db: text("db"),
@@ -64,8 +68,9 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         session: text("session"),
     };
     Ok(Parsed::Command {
-        name: name.to_owned(),
-        matches: matches.clone(),
+        fields: fields.map(|(_, fields)| fields).unwrap_or_default(),
+        name,
+        matches,
         globals,
     })
 }
@@ -112,15 +117,20 @@ fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
 
 /// The whole command; with `only`, the others are bare names.
 pub(crate) fn command(only: Option<&str>) -> Command {
+    build(only).command
+}
+
+fn build(only: Option<&str>) -> Builder<'_> {
     let mut builder = Builder {
         only,
         command: base(),
+        fields: Vec::new(),
     };
     builder.command = local::commands(only)
         .into_iter()
         .fold(builder.command, Command::subcommand);
     inbox_ops::each_operation(&mut builder);
-    builder.command
+    builder
 }
 
 fn base() -> Command {
@@ -168,12 +178,17 @@ fn base() -> Command {
 struct Builder<'a> {
     only: Option<&'a str>,
     command: Command,
+    /// What was found in the schemas, by operation: the request is made from it again.
+    fields: Vec<(&'static str, Vec<Field>)>,
 }
 
 impl Visitor for Builder<'_> {
     fn visit<O: Operation>(&mut self) {
         let command = if self.only.is_none_or(|only| only == O::NAME) {
-            subcommand::<O>()
+            let (about, fields) = fields::<O>();
+            let command = subcommand::<O>(&about, &fields);
+            self.fields.push((O::NAME, fields));
+            command
         } else {
             Command::new(O::NAME)
         };
@@ -217,7 +232,8 @@ enum Form {
     Artifacts,
 }
 
-struct Field {
+/// A field of a request.
+pub(crate) struct Field {
     name: String,
     form: Form,
     help: String,
@@ -284,14 +300,13 @@ fn form(name: &str, property: &Value) -> Form {
     }
 }
 
-fn subcommand<O: Operation>() -> Command {
-    let (about, fields) = fields::<O>();
-    let (short, long) = about.split_once("\n\n").unwrap_or((&about, ""));
+fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
+    let (short, long) = about.split_once("\n\n").unwrap_or((about, ""));
     let mut command = Command::new(O::NAME).about(short.to_owned());
     if !long.is_empty() {
         command = command.long_about(format!("{short}\n\n{}", long.replace('\n', " ")));
     }
-    for field in &fields {
+    for field in fields {
         // The filter of an operation that asks nobody is the global flag.
         if O::IDENTITY == Identity::Ignored && field.name == "agent" {
             continue;

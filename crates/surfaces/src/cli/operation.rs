@@ -8,10 +8,16 @@ use inbox_store::Store;
 use super::{Context, Ended, args, find, wait};
 
 /// Runs the operation with this name.
-pub(crate) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+pub(crate) fn run(
+    name: &str,
+    matches: &ArgMatches,
+    fields: &[args::Field],
+    context: &Context,
+) -> Result<Ended, Refusal> {
     let mut runner = Runner {
         name,
         matches,
+        fields,
         context,
         outcome: None,
     };
@@ -27,6 +33,7 @@ pub(crate) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
 struct Runner<'a> {
     name: &'a str,
     matches: &'a ArgMatches,
+    fields: &'a [args::Field],
     context: &'a Context,
     outcome: Option<Result<Ended, Refusal>>,
 }
@@ -77,7 +84,10 @@ impl Runner<'_> {
     fn prepare<O: Operation>(&self) -> Result<(O, Caller), Refusal> {
         let caller = self.caller::<O>()?;
         let agent_flag = self.context.agent_flag.as_ref().map(AgentName::as_str);
-        Ok((args::request::<O>(self.matches, agent_flag)?, caller))
+        Ok((
+            args::request::<O>(self.matches, self.fields, agent_flag)?,
+            caller,
+        ))
     }
 
     fn caller<O: Operation>(&self) -> Result<Caller, Refusal> {

@@ -7,16 +7,16 @@ use inbox_core::{Refusal, limit};
 use inbox_ops::{Identity, Operation};
 use serde_json::{Map, Number, Value};
 
-use super::{Field, Form, fields};
+use super::{Field, Form};
 
 /// Makes an operation's request from its arguments, reading the files that they name.
 pub(crate) fn request<O: Operation>(
     matches: &ArgMatches,
+    fields: &[Field],
     agent_flag: Option<&str>,
 ) -> Result<O, Refusal> {
-    let (_, fields) = fields::<O>();
     let mut object = Map::new();
-    for field in &fields {
+    for field in fields {
         if O::IDENTITY == Identity::Ignored && field.name == "agent" {
             if let Some(agent) = agent_flag {
                 object.insert(field.name.clone(), agent.into());

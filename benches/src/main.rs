@@ -1,0 +1,73 @@
+//! `make bench`: the goals of speed, measured beside their peers in one run.
+
+mod commands;
+mod depth;
+mod lab;
+mod peers;
+mod report;
+mod size;
+mod stats;
+mod wake;
+mod writers;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lab::Lab;
+use report::{Report, say};
+
+/// What a measurement gives; the bench ends with the first that cannot be made.
+pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        // The bench runs itself for writers that live long.
+        ["writer", db, name] => writers::write_until_told(db, name),
+        _ => run(&words),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("the bench failed: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the parts whose names are given, or all of them. Only a whole run writes the page.
+fn run(parts: &[&str]) -> Outcome<()> {
+    let is_wanted = |part: &str| parts.is_empty() || parts.contains(&part);
+    let lab = Lab::new()?;
+    let mut report = Report::default();
+    let peers = if is_wanted("commands") || is_wanted("wake") {
+        peers::install(&lab, &mut report)
+    } else {
+        peers::Peers::default()
+    };
+    if is_wanted("commands") {
+        commands::measure(&lab, &peers, &mut report)?;
+    }
+    if is_wanted("wake") {
+        wake::measure_processes(&lab, &peers, &mut report)?;
+        wake::measure_waiters(&lab, &mut report)?;
+    }
+    if is_wanted("idle") {
+        wake::measure_idle(&lab, &mut report)?;
+    }
+    if is_wanted("writers") {
+        writers::measure(&lab, &mut report)?;
+    }
+    if is_wanted("depth") {
+        depth::measure(&lab, &mut report)?;
+    }
+    if is_wanted("size") {
+        size::measure(&lab, &mut report)?;
+    }
+    if parts.is_empty() {
+        let page = PathBuf::from("docs/reference/benchmarks.md");
+        report.publish(&page, &lab.versions(&peers))?;
+    }
+    Ok(())
+}
