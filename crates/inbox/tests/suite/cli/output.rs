@@ -248,7 +248,7 @@ fn a_pipe_gets_lean_text_one_thread_a_line() {
     assert!(claimed.stdout.contains("(in 15m)"), "{claimed}");
     assert_eq!(
         desk.inbox.run(["claim", "--agent", "w"]).stdout,
-        "nothing to claim\n"
+        "nothing to claim; inbox watch --after-event 3 waits for something new\n"
     );
     assert_eq!(
         desk.inbox.run(["watch", "--timeout-seconds", "0"]).stdout,

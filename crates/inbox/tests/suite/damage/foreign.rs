@@ -62,7 +62,11 @@ fn a_store_of_a_newer_schema_is_refused_and_left_as_it_is() {
         let message = refused["error"]["message"].as_str().unwrap();
         assert!(message.contains("99"), "{message}");
     }
-    sqlite(&inbox.store(), "PRAGMA user_version = 3;");
+    let known = format!(
+        "PRAGMA user_version = {};",
+        inbox_store::sql::SCHEMA_VERSION
+    );
+    sqlite(&inbox.store(), &known);
     let listed = inbox.run(["list", "--json"]).ok();
     assert_eq!(listed["threads"].as_array().unwrap().len(), 3);
 }
