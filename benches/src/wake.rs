@@ -31,6 +31,9 @@ pub(crate) fn measure_processes(lab: &Lab, peers: &Peers, report: &mut Report) -
     let (alice, inbox) = (caller("alice")?, open(&db)?);
     let mut ours = Samples::default();
     let mut theirs = Samples::default();
+    if let Some(hcom) = &peers.hcom {
+        hcom.drain()?;
+    }
     for _ in 0..ROUNDS {
         let thread = send_task(&inbox, &alice, "bob")?.to_string();
         let wait = ["wait-reply", "--agent", "alice", "--thread", &thread];

@@ -1,24 +1,28 @@
 //! SQLite: one file, many processes, every commit on disk before it is acknowledged.
 
+mod bind;
+mod failure;
 mod file;
 mod lock;
 mod log;
 
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::driver::{Driver, Mode};
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};
 use crate::sql::{Migration, Sql};
-use crate::value::{Param, Row, Value};
+use crate::value::{Param, Row};
 
+use bind::{Bound, value};
+use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
 
@@ -130,6 +134,33 @@ impl Sqlite {
         database(&self.path, error)
     }
 
+    /// Makes sure that a log survives a loss of power before the first commit into it: that its name is
+    /// on disk. SQLite would do it again in each process, for a second flush of the disk with each
+    /// `inbox send`. The log of a store is kept and emptied, so whoever finds something in it, under
+    /// the lock, comes after one who did this.
+    fn anchor_log(&self) -> Result<(), StoreError> {
+        let cannot = |error: std::io::Error| {
+            StoreError::Database(format!("cannot sync {}: {error}", self.log.display()))
+        };
+        match std::fs::metadata(&self.log) {
+            Ok(found) if found.len() > 0 => Ok(()),
+            Ok(_) => {
+                let folder = self.log.parent().filter(|it| !it.as_os_str().is_empty());
+                File::open(folder.unwrap_or(Path::new(".")))
+                    .and_then(|folder| folder.sync_all())
+                    .map_err(cannot)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(StoreError::Database(format!(
+                    "another program has switched {} away from WAL, which every writer here relies on; \
+                     PRAGMA journal_mode = WAL switches it back",
+                    self.path.display()
+                )))
+            }
+            Err(error) => Err(cannot(error)),
+        }
+    }
+
     /// Moves the log into the database file once it is long enough. Never waits for a reader: who
     /// writes next tries again.
     fn checkpoint(&self) {
@@ -159,6 +190,11 @@ impl Driver for Sqlite {
                 } else {
                     self.lock.acquire()?;
                     if let Err(error) = self.execute("BEGIN IMMEDIATE") {
+                        self.lock.release();
+                        return Err(error);
+                    }
+                    if let Err(error) = self.anchor_log() {
+                        let _ = self.connection.execute_batch("ROLLBACK");
                         self.lock.release();
                         return Err(error);
                     }
@@ -329,80 +365,9 @@ impl Driver for Sqlite {
     }
 }
 
-struct Bound<'a>(Param<'a>);
-
-impl rusqlite::ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match self.0 {
-            Param::Null => ToSqlOutput::Borrowed(ValueRef::Null),
-            Param::Int(value) => ToSqlOutput::Borrowed(ValueRef::Integer(value)),
-            Param::Text(value) => ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())),
-        })
-    }
-}
-
-fn value(cell: ValueRef<'_>) -> rusqlite::Result<Value> {
-    Ok(match cell {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(value) => Value::Int(value),
-        ValueRef::Text(bytes) => Value::Text(
-            std::str::from_utf8(bytes)
-                .map_err(|error| rusqlite::Error::Utf8Error(0, error))?
-                .to_owned(),
-        ),
-        ValueRef::Real(_) | ValueRef::Blob(_) => {
-            return Err(rusqlite::Error::InvalidColumnType(
-                0,
-                String::new(),
-                cell.data_type(),
-            ));
-        }
-    })
-}
-
 /// A file beside the store.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-fn corrupt(path: &Path, problem: &str) -> StoreError {
-    StoreError::Corrupt {
-        place: path.display().to_string(),
-        problem: problem.to_owned(),
-    }
-}
-
-fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let place = path.display();
-    match error {
-        rusqlite::Error::SqliteFailure(failure, text) => {
-            let text = text.clone().unwrap_or_else(|| failure.to_string());
-            match failure.code {
-                ErrorCode::NotADatabase => corrupt(path, "it is not an SQLite database"),
-                ErrorCode::DatabaseCorrupt => corrupt(path, &text),
-                ErrorCode::DiskFull => {
-                    StoreError::Full(format!("the disk that holds {place} is full"))
-                }
-                ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
-                    StoreError::ReadOnly(format!("{place} cannot be written: {text}"))
-                }
-                ErrorCode::CannotOpen => {
-                    StoreError::ReadOnly(format!("cannot open {place}: {text}"))
-                }
-                ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
-                    StoreError::Busy(format!("another program keeps {place} locked"))
-                }
-                // The statements are fixed and prepared in tests: what they do not find was there.
-                ErrorCode::Unknown => corrupt(path, &text),
-                _ => StoreError::Database(format!("{place}: {text}")),
-            }
-        }
-        rusqlite::Error::SqlInputError { msg, .. } => corrupt(path, msg),
-        rusqlite::Error::Utf8Error(..) | rusqlite::Error::InvalidColumnType(..) => {
-            corrupt(path, "a value is not what was written")
-        }
-        other => StoreError::Database(format!("{place}: {other}")),
-    }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::{APPLICATION_ID, Sqlite, beside, database};
+use super::failure::database;
+use super::{APPLICATION_ID, Sqlite, beside};
 use crate::driver::Driver;
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};

@@ -41,7 +41,7 @@ pub(crate) struct Globals {
 
 /// Parses the arguments. Bad usage is a refusal like any other bad input.
 pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
-    // Only the command that is called is built: the others' schemas cost time and help nobody.
+    // Only the command that is called is built: the others cost time and help nobody.
     let called = called(argv);
     let mut builder = build(called);
     let mut matches = match std::mem::take(&mut builder.command).try_get_matches_from(argv) {
@@ -82,6 +82,8 @@ fn called(argv: &[OsString]) -> Option<&str> {
     let word = loop {
         match words.next()? {
             "--db" | "--agent" | "--session" => drop(words.next()),
+            // The help before a command is that of all commands.
+            "-h" | "--help" => return None,
             flag if flag.starts_with('-') => {}
             word => break word,
         }
@@ -115,7 +117,7 @@ fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
     ))
 }
 
-/// The whole command; with `only`, the others are bare names.
+/// The whole command; with `only`, without the others.
 pub(crate) fn command(only: Option<&str>) -> Command {
     build(only).command
 }
@@ -184,15 +186,12 @@ struct Builder<'a> {
 
 impl Visitor for Builder<'_> {
     fn visit<O: Operation>(&mut self) {
-        let command = if self.only.is_none_or(|only| only == O::NAME) {
+        if self.only.is_none_or(|only| only == O::NAME) {
             let (about, fields) = fields::<O>();
             let command = subcommand::<O>(&about, &fields);
             self.fields.push((O::NAME, fields));
-            command
-        } else {
-            Command::new(O::NAME)
-        };
-        self.command = std::mem::take(&mut self.command).subcommand(command);
+            self.command = std::mem::take(&mut self.command).subcommand(command);
+        }
     }
 
     fn visit_waiting<O: Waiting>(&mut self) {

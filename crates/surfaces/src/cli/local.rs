@@ -21,18 +21,12 @@ pub(crate) const NAMES: &[&str] = &["init", "backup", "doctor", "completions", "
 /// The skill that agents read.
 const SKILL: &str = include_str!("../../../../skills/inbox/SKILL.md");
 
-/// The commands; with `only`, the others are bare names.
+/// The commands; with `only`, without the others.
 pub(crate) fn commands(only: Option<&str>) -> Vec<Command> {
     NAMES
         .iter()
-        .map(|name| {
-            let command = Command::new(*name);
-            if only.is_some_and(|only| only != *name) {
-                command
-            } else {
-                describe(command, name)
-            }
-        })
+        .filter(|name| only.is_none_or(|only| only == **name))
+        .map(|name| describe(Command::new(*name), name))
         .collect()
 }
 

@@ -1,0 +1,38 @@
+//! Values between Rust and SQLite.
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+
+use crate::value::{Param, Value};
+
+/// A parameter as SQLite takes it.
+pub(super) struct Bound<'a>(pub(super) Param<'a>);
+
+impl rusqlite::ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Param::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            Param::Int(value) => ToSqlOutput::Borrowed(ValueRef::Integer(value)),
+            Param::Text(value) => ToSqlOutput::Borrowed(ValueRef::Text(value.as_bytes())),
+        })
+    }
+}
+
+/// A cell as both databases give it.
+pub(super) fn value(cell: ValueRef<'_>) -> rusqlite::Result<Value> {
+    Ok(match cell {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Int(value),
+        ValueRef::Text(bytes) => Value::Text(
+            std::str::from_utf8(bytes)
+                .map_err(|error| rusqlite::Error::Utf8Error(0, error))?
+                .to_owned(),
+        ),
+        ValueRef::Real(_) | ValueRef::Blob(_) => {
+            return Err(rusqlite::Error::InvalidColumnType(
+                0,
+                String::new(),
+                cell.data_type(),
+            ));
+        }
+    })
+}
