@@ -7,7 +7,7 @@ mod lock;
 mod log;
 
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,9 +41,6 @@ const LOG_ALONE: u64 = 64 * 4120;
 /// nothing, and moving it often would hold everybody up.
 const LOG_BUSY: u64 = 1000 * 4120;
 
-/// Longer than the ticks by which file systems tell the time.
-const TICK: Duration = Duration::from_millis(50);
-
 /// A store of so many pages is checked within a millisecond or two.
 const SMALL: i64 = 256;
 
@@ -53,6 +50,10 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     /// SQLite's log beside the file.
     log: PathBuf,
+    /// SQLite's shared index of the log, once a waiter looks at it. It stays the same file while this
+    /// connection is open. Never closed: closing any descriptor of a file gives up all locks that this
+    /// process holds on it, SQLite's among them.
+    index: Option<ManuallyDrop<File>>,
     lock: WriteLock,
     armed: Armed,
     mode: Option<Mode>,
@@ -107,6 +108,7 @@ impl Sqlite {
             connection,
             path: path.to_owned(),
             log: beside(path, "-wal"),
+            index: None,
             lock,
             armed: Armed::default(),
             mode: None,
@@ -342,22 +344,24 @@ impl Driver for Sqlite {
         }
     }
 
-    /// When the log was last written, and its size. `PRAGMA data_version` says the same, and takes and
-    /// gives back a lock for it, for which the kernel goes through the locks of all who have the store
-    /// open: that was most of what a thousand idle waiters cost.
+    /// The head of SQLite's shared index of the log, which every commit changes at the moment it becomes
+    /// visible. `PRAGMA data_version` says the same, and takes and gives back a lock for it, for which
+    /// the kernel goes through the locks of all who have the store open: that was most of what a
+    /// thousand idle waiters cost. The log's own time would be earlier than the commit, by a sync.
     fn change_mark(&mut self) -> Option<i64> {
-        let found = std::fs::metadata(&self.log).ok()?;
-        // What is written within one tick of the clock has one time: so new a mark tells nothing yet.
-        let age = found.modified().ok()?.elapsed().ok()?;
-        if age < TICK {
-            return None;
+        if self.index.is_none() {
+            let index = File::open(beside(&self.path, "-shm")).ok()?;
+            self.index = Some(ManuallyDrop::new(index));
         }
-        let (seconds, nanos) = (found.mtime(), found.mtime_nsec());
-        let time = seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos);
-        Some(
-            time.wrapping_mul(31)
-                .wrapping_add(found.size().cast_signed()),
-        )
+        let mut head = [0; 48];
+        let file: &File = self.index.as_ref()?;
+        std::os::unix::fs::FileExt::read_exact_at(file, &mut head, 0).ok()?;
+        let (words, _) = head.as_chunks::<8>();
+        // Half of a change reads as one too, and is looked at again.
+        Some(words.iter().fold(0, |mark: i64, word| {
+            mark.wrapping_mul(31)
+                .wrapping_add(i64::from_ne_bytes(*word))
+        }))
     }
 
     fn backup(&mut self, to: &Path) -> Result<(), StoreError> {
