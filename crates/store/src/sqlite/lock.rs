@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -23,24 +23,37 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct WriteLock {
     path: PathBuf,
     file: Option<File>,
-    contended: bool,
+    /// For how many turns more this writer believes that others write too.
+    contended: u32,
+    released: Option<Instant>,
 }
+
+/// How long a writer that had its turn stands back while others wait. The kernel wakes the first of the
+/// queue, and that one the second, who then queues again: who asks in between is before all of them.
+const STAND_BACK: Duration = Duration::from_millis(1);
+
+/// How many turns in a row without a wait tell a writer that it is alone.
+const ALONE_AFTER: u32 = 32;
 
 impl WriteLock {
     pub(super) fn beside(store: &Path) -> Self {
         WriteLock {
             path: beside(store, "-lock"),
             file: None,
-            contended: false,
+            contended: 0,
+            released: None,
         }
     }
 
-    /// Whether somebody else had the lock when it was last asked for.
+    /// Whether somebody else had the lock when it was asked for, lately.
     pub(super) fn was_contended(&self) -> bool {
-        self.contended
+        self.contended > 0
     }
 
     pub(super) fn acquire(&mut self) -> Result<(), StoreError> {
+        if let Some(released) = self.released.filter(|_| self.was_contended()) {
+            std::thread::sleep(STAND_BACK.saturating_sub(released.elapsed()));
+        }
         let cannot = |error: &std::io::Error| {
             StoreError::of_file(format!("cannot lock {}", self.path.display()), error)
         };
@@ -60,10 +73,10 @@ impl WriteLock {
         };
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
-                self.contended = false;
+                self.contended = self.contended.saturating_sub(1);
                 return Ok(());
             }
-            Err(Errno::WOULDBLOCK) => self.contended = true,
+            Err(Errno::WOULDBLOCK) => self.contended = ALONE_AFTER,
             Err(error) => return Err(cannot(&error.into())),
         }
         // flock has no time-out of its own, so the wait is another thread's.
@@ -96,9 +109,10 @@ impl WriteLock {
         }
     }
 
-    pub(super) fn release(&self) {
+    pub(super) fn release(&mut self) {
         if let Some(file) = &self.file {
             let _ = flock(file, FlockOperation::Unlock);
+            self.released = Some(Instant::now());
         }
     }
 
