@@ -33,6 +33,7 @@ pub fn until_over<O: Waiting>(
     mut hand_on: impl FnMut(&O::Answer, bool) -> Result<bool, Refusal>,
 ) -> Result<Woken, Refusal> {
     let store = inbox.store();
+    be_woken_with_others();
     let deadline = request.timeout().map(|timeout| Instant::now() + timeout);
     let parent = rustix::process::getppid();
     let mut state = O::State::default();
@@ -88,3 +89,14 @@ pub fn until_over<O: Waiting>(
         }
     }
 }
+
+/// Lets the system wake this process a little late, together with others who wait: a thousand that each
+/// look once a second then share a few wake-ups of the processor. A ring is not late.
+#[cfg(target_os = "linux")]
+fn be_woken_with_others() {
+    const LATE_NANOS: u64 = 50_000_000;
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(LATE_NANOS));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn be_woken_with_others() {}
