@@ -27,6 +27,8 @@ const SEND: &[&str] = &[
 const FETCH: &[&str] = &["fetch", "--agent", "bob"];
 
 struct Contender {
+    /// Its place in the table.
+    place: usize,
     name: &'static str,
     command: Command,
     samples: Samples,
@@ -61,7 +63,16 @@ pub(crate) fn measure(lab: &Lab, peers: &Peers, report: &mut Report) -> Outcome<
     if let Some(agent_bus) = &peers.agent_bus {
         contenders.push(contender("`agent-bus send`", agent_bus.send()));
     }
+    for (place, contender) in contenders.iter_mut().enumerate() {
+        contender.place = place;
+    }
     for round in 0..=ROUNDS {
+        // Another order in each round: who comes after a large program finds the caches cold.
+        let count = contenders.len();
+        contenders.rotate_left(round % count);
+        if round % 2 == 1 {
+            contenders.reverse();
+        }
         for contender in &mut contenders {
             let took = timed(&mut contender.command)?;
             // The first round warms the caches and is not counted.
@@ -71,6 +82,7 @@ pub(crate) fn measure(lab: &Lab, peers: &Peers, report: &mut Report) -> Outcome<
         }
     }
     drop(keepers);
+    contenders.sort_by_key(|contender| contender.place);
     tell(&contenders, report);
     Ok(())
 }
@@ -133,6 +145,7 @@ fn tell(contenders: &[Contender], report: &mut Report) {
 
 fn contender(name: &'static str, command: Command) -> Contender {
     Contender {
+        place: 0,
         name,
         command,
         samples: Samples::default(),
