@@ -66,12 +66,11 @@ pub(crate) fn measure(lab: &Lab, peers: &Peers, report: &mut Report) -> Outcome<
     for (place, contender) in contenders.iter_mut().enumerate() {
         contender.place = place;
     }
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     for round in 0..=ROUNDS {
-        // Another order in each round: who comes after a large program finds the caches cold.
-        let count = contenders.len();
-        contenders.rotate_left(round % count);
-        if round % 2 == 1 {
-            contenders.reverse();
+        // Any order in each round: what a command finds in the caches depends on who came before it.
+        for place in (1..contenders.len()).rev() {
+            contenders.swap(place, dice.below(place + 1));
         }
         for contender in &mut contenders {
             let took = timed(&mut contender.command)?;
@@ -85,6 +84,18 @@ pub(crate) fn measure(lab: &Lab, peers: &Peers, report: &mut Report) -> Outcome<
     contenders.sort_by_key(|contender| contender.place);
     tell(&contenders, report);
     Ok(())
+}
+
+/// Numbers without an order (xorshift), the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or(0) % end
+    }
 }
 
 fn tell(contenders: &[Contender], report: &mut Report) {

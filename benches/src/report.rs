@@ -125,7 +125,7 @@ const HEAD: &str = "# Benchmarks
 <!-- Written by `make bench`; do not edit. -->
 
 Every figure is of one run on one machine; the ratios within it are what the goals are about. Commands
-are measured round-robin, so that what else the machine does falls on all of them alike.
+are measured in rounds, each in another order, so that what else the machine does falls on all alike.
 ";
 
 const TAIL: &str = "
