@@ -41,5 +41,6 @@ endif
 # Measures the goals of speed beside the peers, and writes docs/reference/benchmarks.md. The peers come
 # from PyPI into a folder under target/; the machine should be quiet.
 bench: release
+	@command -v sqlite3 >/dev/null || { echo "The bench needs the sqlite3 shell: install the package 'sqlite3'." >&2; exit 1; }
 	cargo build --locked --release --bin inbox-bench
 	$${CARGO_TARGET_DIR:-target}/release/inbox-bench
