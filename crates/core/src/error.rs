@@ -165,13 +165,6 @@ impl Refusal {
         }
     }
 
-    /// The same refusal, when it has been printed already.
-    pub fn said(mut self) -> Self {
-        self.details.clear();
-        self.message.clear();
-        self
-    }
-
     /// Says what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();

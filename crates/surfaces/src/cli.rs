@@ -13,7 +13,7 @@ pub mod wait;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use inbox_core::{AgentName, Refusal, SessionId};
+use inbox_core::{AgentName, Code, Refusal, SessionId};
 
 use print::Printer;
 
@@ -24,6 +24,8 @@ pub(crate) enum Ended {
     Something,
     /// It found nothing, or timed out: an outcome, not an error.
     Nothing,
+    /// It failed by this code, and has said so in its own answer.
+    Failed(Code),
 }
 
 /// What every command is given.
@@ -63,6 +65,7 @@ fn run(argv: Vec<OsString>) -> ExitCode {
     match outcome {
         Ok(Ended::Something) => ExitCode::SUCCESS,
         Ok(Ended::Nothing) => ExitCode::from(inbox_core::error::EXIT_NOTHING),
+        Ok(Ended::Failed(code)) => ExitCode::from(code.exit()),
         Err(refusal) => {
             printer.refusal(&refusal);
             ExitCode::from(refusal.code.exit())

@@ -119,9 +119,6 @@ impl Printer {
 
     /// Prints a refusal: on standard output as JSON, on standard error for people.
     pub(crate) fn refusal(self, refusal: &Refusal) {
-        if refusal.message.is_empty() {
-            return;
-        }
         if self.is_json() {
             let error = serde_json::json!({ "ok": false, "error": refusal });
             let _ = self.raw(&format!("{error}\n"));
