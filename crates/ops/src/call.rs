@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{Address, AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
 use inbox_store::bell::Key;
-use inbox_store::{Abort, Asking, Store, ThreadRow, Tx};
+use inbox_store::{Abort, Asking, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -226,6 +227,32 @@ pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> 
             .detail("thread_id", id.to_string())
             .into()
     })
+}
+
+/// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.
+pub(crate) fn take(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    agent: &AgentName,
+    row: ThreadRow,
+    command: Command,
+    message: Option<NewMessage>,
+) -> Result<Recorded, Abort> {
+    let facts = tx.facts(&row, &caller.asking_as(agent))?;
+    let decision = decide(&facts, command, tx.now())?;
+    let lease_ms = match command {
+        Command::Claim { lease_ms } | Command::Renew { lease_ms } => Some(lease_ms),
+        _ => None,
+    };
+    let session = caller.session.as_ref();
+    let step = Step {
+        agent,
+        session,
+        decision,
+        lease_ms,
+        message,
+    };
+    Ok(tx.commit_step(row, step)?)
 }
 
 /// Whom a message in a thread is for when it does not say: its holder, else who opened it, but never

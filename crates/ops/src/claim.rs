@@ -1,13 +1,13 @@
 //! `claim`: take one thread, alone.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::{AgentName, EventId, Label, Refusal, ThreadId, limit};
-use inbox_store::{Abort, Labels, Step, ThreadRow, Tx};
+use inbox_store::{Abort, Labels, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Leased};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 
 /// Take a thread under a lease
 ///
@@ -56,17 +56,7 @@ impl Operation for Claim {
                     next_event_id: EventId(0),
                 });
             };
-            let facts = tx.facts(&row, &caller.asking_as(agent))?;
-            let decision = decide(&facts, Command::Claim { lease_ms }, tx.now())?;
-            let session = caller.session.as_ref();
-            let step = Step {
-                agent,
-                session,
-                decision,
-                lease_ms: Some(lease_ms),
-                message: None,
-            };
-            let row = tx.commit_step(row, step)?.row;
+            let row = take(tx, caller, agent, row, Command::Claim { lease_ms }, None)?.row;
             Ok(Leased {
                 lease: row.lease_with_token(),
                 thread: Some(row.thread),

@@ -1,11 +1,11 @@
 //! `done`: finished, with a result.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::{Kind, Refusal, ThreadId};
-use inbox_store::{NewMessage, Step};
+use inbox_store::NewMessage;
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, take, thread};
 use crate::content::message_request;
 use crate::send::posted;
 
@@ -49,18 +49,9 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
 ) -> Result<Posted, Refusal> {
     inbox.write(request, caller, |tx, agent| {
         let row = thread(tx, id)?;
-        let facts = tx.facts(&row, &caller.asking_as(agent))?;
-        let decision = decide(&facts, command, tx.now())?;
         let mut message = message.clone();
         message.to = addressees(&row, agent);
-        let step = Step {
-            agent,
-            session: caller.session.as_ref(),
-            decision,
-            lease_ms: None,
-            message: Some(message),
-        };
-        let recorded = tx.commit_step(row, step)?;
+        let recorded = take(tx, caller, agent, row, command, Some(message))?;
         posted(recorded, Vec::new(), warnings.clone())
     })
 }

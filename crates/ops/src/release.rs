@@ -1,13 +1,12 @@
 //! `release`: give a thread back.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::{EventId, Refusal, ThreadId};
-use inbox_store::Step;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Released;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 
 /// Give a thread back, so that another can claim it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -26,16 +25,7 @@ impl Operation for Release {
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Released, Refusal> {
         inbox.write(self, caller, |tx, agent| {
             let row = thread(tx, self.thread)?;
-            let facts = tx.facts(&row, &caller.asking_as(agent))?;
-            let decision = decide(&facts, Command::Release, tx.now())?;
-            let step = Step {
-                agent,
-                session: caller.session.as_ref(),
-                decision,
-                lease_ms: None,
-                message: None,
-            };
-            let row = tx.commit_step(row, step)?.row;
+            let row = take(tx, caller, agent, row, Command::Release, None)?.row;
             Ok(Released {
                 thread: row.thread,
                 next_event_id: EventId(0),

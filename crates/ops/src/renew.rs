@@ -1,13 +1,13 @@
 //! `renew`: hold a thread longer.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::{EventId, Refusal, ThreadId};
-use inbox_store::{Abort, Step, Tx};
+use inbox_store::{Abort, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Leased;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 use crate::claim::lease_ms;
 
 /// Hold a thread for longer
@@ -46,16 +46,7 @@ pub(crate) fn renew(
     lease_ms: i64,
 ) -> Result<Leased, Abort> {
     let row = thread(tx, id)?;
-    let facts = tx.facts(&row, &caller.asking_as(agent))?;
-    let decision = decide(&facts, Command::Renew { lease_ms }, tx.now())?;
-    let step = Step {
-        agent,
-        session: caller.session.as_ref(),
-        decision,
-        lease_ms: Some(lease_ms),
-        message: None,
-    };
-    let row = tx.commit_step(row, step)?.row;
+    let row = take(tx, caller, agent, row, Command::Renew { lease_ms }, None)?.row;
     Ok(Leased {
         lease: row.lease_with_token(),
         thread: Some(row.thread),

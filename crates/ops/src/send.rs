@@ -1,13 +1,13 @@
 //! `send`: a new thread, or a message in one.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
 use inbox_core::{Address, Kind, Label, Mode, Priority, RefType, Refusal, ThreadId, limit};
-use inbox_store::{Abort, NewMessage, NewThread, Step, Tx};
+use inbox_store::{Abort, NewMessage, NewThread, Tx};
 use serde_json::Value;
 
 use crate::answer::{Delivery, Posted};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 use crate::content::{json_size, message_request};
 
 message_request! {
@@ -193,16 +193,8 @@ pub(crate) fn add_message(
     warnings: Vec<String>,
 ) -> Result<Posted, Abort> {
     let row = thread(tx, id)?;
-    let facts = tx.facts(&row, &caller.asking_as(agent))?;
-    let decision = decide(&facts, Command::Append(message.kind), tx.now())?;
-    let step = Step {
-        agent,
-        session: caller.session.as_ref(),
-        decision,
-        lease_ms: None,
-        message: Some(message),
-    };
-    let recorded = tx.commit_step(row, step)?;
+    let command = Command::Append(message.kind);
+    let recorded = take(tx, caller, agent, row, command, Some(message))?;
     posted(recorded, delivery, warnings)
 }
 
