@@ -1,12 +1,14 @@
 //! Who a message is for.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Refusal;
 use crate::id::text_serde;
-use crate::name::AgentName;
-use crate::word::words;
+use crate::name::{AgentName, SessionId};
+use crate::text::quoted;
+use crate::word::{RefType, words};
 
 words! {
     /// How an address is read.
@@ -19,6 +21,12 @@ words! {
         Tag = 3 "tag",
         /// Every living session.
         Broadcast = 4 "broadcast",
+        /// One living instance of an agent.
+        Session = 5 "session",
+        /// An outside agent on the ledger, over its connection.
+        Ledger = 6 "ledger",
+        /// What notes are about; it reaches nobody by itself.
+        Entity = 7 "entity",
     }
 }
 
@@ -26,14 +34,20 @@ impl Mode {
     /// How long a message to such an address lives unless it says otherwise, in hours.
     pub const fn default_ttl_hours(self) -> Option<i64> {
         match self {
-            Mode::Agent | Mode::Role => None,
+            Mode::Agent | Mode::Role | Mode::Ledger | Mode::Entity => None,
+            Mode::Session => Some(24),
             Mode::Tag => Some(7 * 24),
             Mode::Broadcast => Some(4),
         }
     }
+
+    /// Whether a message to such an address is acknowledged once, for everybody it reaches.
+    pub const fn has_one_owner(self) -> bool {
+        !matches!(self, Mode::Tag | Mode::Broadcast)
+    }
 }
 
-/// An address as it is written: `quinn`, `role:architect`, `project:x`, `all`.
+/// An address as it is written: `quinn`, `role:architect`, `project:x`, `all`, a session's id, `0.0.5`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     mode: Mode,
@@ -51,9 +65,69 @@ impl Address {
         &self.text
     }
 
+    /// The address of a session.
+    pub fn session(id: &SessionId) -> Self {
+        Address {
+            mode: Mode::Session,
+            text: id.as_str().to_ascii_lowercase(),
+        }
+    }
+
+    /// The address of a role.
+    pub fn role(name: &AgentName) -> Self {
+        Address {
+            mode: Mode::Role,
+            text: format!("role:{name}"),
+        }
+    }
+
+    /// Every living session.
+    pub fn all() -> Self {
+        Address {
+            mode: Mode::Broadcast,
+            text: "all".to_owned(),
+        }
+    }
+
+    /// The entity that notes are about.
+    pub fn entity(ref_type: RefType, ref_id: &str) -> Self {
+        Address {
+            mode: Mode::Entity,
+            text: format!("{ref_type}:{ref_id}"),
+        }
+    }
+
+    /// The text that a store keeps, which tells a session and an entity from what is written alike.
+    pub fn stored(&self) -> Cow<'_, str> {
+        match self.mode {
+            Mode::Session => format!("@{}", self.text).into(),
+            Mode::Entity => format!("#{}", self.text.replace(' ', "\u{a0}")).into(),
+            // As plain SQL clients of the view `inbox` know it.
+            Mode::Broadcast => "ALL".into(),
+            _ => self.text.as_str().into(),
+        }
+    }
+
     /// An address as a store kept it.
-    pub fn stored(mode: Mode, text: String) -> Self {
-        Address { mode, text }
+    pub fn from_stored(text: &str) -> Result<Self, Refusal> {
+        match text.split_at_checked(1) {
+            Some(("@", id)) => Ok(Address {
+                mode: Mode::Session,
+                text: id.to_owned(),
+            }),
+            Some(("#", entity)) => Ok(Address {
+                mode: Mode::Entity,
+                text: entity.replace('\u{a0}', " "),
+            }),
+            _ => text.parse(),
+        }
+    }
+
+    /// The name, when the address is a bare one.
+    pub fn bare_name(&self) -> Option<AgentName> {
+        (self.mode == Mode::Agent)
+            .then(|| self.text.parse().ok())
+            .flatten()
     }
 }
 
@@ -78,7 +152,10 @@ impl FromStr for Address {
         let lower = text.to_ascii_lowercase();
         let mode = match lower.split_once(':') {
             None if lower == "all" => Mode::Broadcast,
+            None if is_on_ledger(&lower) => Mode::Ledger,
             None if AgentName::is_name(&lower) => Mode::Agent,
+            // What cannot be a name may still be how a client names its session.
+            None if lower.parse::<SessionId>().is_ok() => Mode::Session,
             Some(("role", value)) if AgentName::is_name(value) => Mode::Role,
             Some((space, value)) if AgentName::is_name(space) && AgentName::is_name(value) => {
                 Mode::Tag
@@ -87,19 +164,35 @@ impl FromStr for Address {
                 let problem = if text.is_empty() {
                     "the address is empty".to_owned()
                 } else {
-                    format!("{text:?} is not an address")
+                    format!("{} is not an address", quoted(text))
                 };
-                return Err(Refusal::input(problem)
-                    .hint("write an agent's name, role:NAME, a tag such as project:NAME, or all"));
+                return Err(Refusal::input(problem).hint(FORMS));
             }
         };
         Ok(Address { mode, text: lower })
     }
 }
 
+/// What an address can be, for hints.
+pub const FORMS: &str =
+    "write an agent's name, role:NAME, a tag such as project:NAME, all, a session's id, or 0.0.N";
+
+/// Whether a text is an account on the ledger, or a topic at an account.
+fn is_on_ledger(text: &str) -> bool {
+    let is_id = |text: &str| {
+        text.strip_prefix("0.0.").is_some_and(|number| {
+            number.bytes().all(|byte| byte.is_ascii_digit()) && number.parse::<u64>().is_ok()
+        })
+    };
+    match text.split_once('@') {
+        Some((topic, account)) => is_id(topic) && is_id(account),
+        None => is_id(text),
+    }
+}
+
 text_serde!(
     Address,
-    "An agent's name, role:NAME, a tag such as project:NAME, or all."
+    "An agent's name, role:NAME, a tag such as project:NAME, all, a session's id, or 0.0.N."
 );
 
 #[cfg(test)]
@@ -113,8 +206,27 @@ mod tests {
         assert_eq!(mode("role:architect"), Some(Mode::Role));
         assert_eq!(mode("project:x"), Some(Mode::Tag));
         assert_eq!(mode("ALL"), Some(Mode::Broadcast));
+        assert_eq!(mode("0.0.4711"), Some(Mode::Ledger));
+        assert_eq!(mode("0.0.12@0.0.4711"), Some(Mode::Ledger));
+        assert_eq!(mode("0.0.x"), Some(Mode::Agent));
+        assert_eq!(mode("ses_1@host"), Some(Mode::Session));
         for text in ["", ":", "a:", ":b", "a b", "role:", "a:b:c"] {
             assert_eq!(mode(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_reads_back_as_it_was() {
+        let session = "Ses/1".parse().unwrap();
+        for address in [
+            "quinn".parse().unwrap(),
+            "0.0.5".parse().unwrap(),
+            Address::session(&session),
+            Address::entity(RefType::Task, "T 4"),
+            Address::all(),
+        ] {
+            assert!(!address.stored().contains(' '));
+            assert_eq!(Address::from_stored(&address.stored()).unwrap(), address);
         }
     }
 }

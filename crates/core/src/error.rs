@@ -56,21 +56,35 @@ codes! {
     KeyConflict "key_conflict" exit 20 http 409 retry Never,
         "The idempotency key was used before with other content.";
     AlreadyExists "already_exists" exit 20 http 409 retry Never,
-        "What should be made is there already.";
+        "What should be made is there already, or was done by somebody else.";
     InvalidInput "invalid_input" exit 30 http 400 retry Never,
         "An argument is missing, malformed, unknown or out of range.";
     TooLarge "too_large" exit 30 http 413 retry Never,
         "A text is longer than a message may carry.";
+    UnknownVersion "unknown_version" exit 30 http 400 retry Never,
+        "A Wire or card has a version that this program does not know.";
+    InvalidWire "invalid_wire" exit 30 http 422 retry Never,
+        "A Wire or card breaks its rules; the details name every problem by its JSON pointer.";
+    ContractUnmet "contract_unmet" exit 30 http 422 retry Never,
+        "The result does not meet the output contract of the brief.";
     InvalidTransition "invalid_transition" exit 30 http 422 retry Never,
         "The thread's status does not allow this step.";
     NotAllowed "not_allowed" exit 30 http 403 retry Never,
         "The caller may not do this to this thread.";
+    RecipientDead "recipient_dead" exit 30 http 410 retry Never,
+        "The session that the message is for has ended.";
+    LoopGuard "loop_guard" exit 30 http 429 retry Never,
+        "Agents are going round in a circle without a person; the person has been told.";
     StoreNotFound "store_not_found" exit 40 http 404 retry Never,
         "There is no store where one was looked for.";
     ThreadNotFound "thread_not_found" exit 40 http 404 retry Never,
         "No thread has this id.";
     MessageNotFound "message_not_found" exit 40 http 404 retry Never,
         "No message has this id.";
+    AgentNotFound "agent_not_found" exit 40 http 404 retry Never,
+        "No agent has this name.";
+    SessionNotFound "session_not_found" exit 40 http 404 retry Never,
+        "No session has this id.";
     Storage "storage" exit 50 http 503 retry Now,
         "The store could not be read or written.";
     StoreCorrupt "store_corrupt" exit 50 http 500 retry Never,

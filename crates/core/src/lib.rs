@@ -5,19 +5,23 @@
 //! in as [`lifecycle::Facts`].
 
 pub mod address;
+pub mod entity;
 pub mod error;
 pub mod id;
 pub mod lifecycle;
 pub mod limit;
 pub mod name;
 pub mod record;
+pub mod roster;
 pub mod sabotage;
 pub mod text;
 pub mod word;
 
 pub use address::{Address, Mode};
+pub use entity::Entity;
 pub use error::{Code, Refusal};
 pub use id::{ArtifactId, EventId, LeaseToken, MessageId, ThreadId};
 pub use name::{AgentName, Label, SessionId};
 pub use record::{Artifact, Event, Lease, Message, Thread};
-pub use word::{AgentKind, Auth, EventType, Kind, Priority, RefType, Status};
+pub use roster::{Agent, Session};
+pub use word::{AgentKind, Auth, EventType, Kind, Priority, RefType, SessionState, Status, Step};

@@ -6,10 +6,18 @@ use crate::error::{Code, Refusal};
 pub const BODY: usize = 1 << 20;
 /// The largest payload or context, in bytes of JSON.
 pub const PAYLOAD: usize = 1 << 20;
+/// The deepest nesting of a payload or context.
+pub const DEPTH: usize = 120;
 /// The longest subject, in characters.
 pub const SUBJECT: usize = 1_000;
 /// The longest summary, in characters.
 pub const SUMMARY: usize = 10_000;
+/// The longest note or persona, in bytes.
+pub const NOTE: usize = 256 << 10;
+/// Past so many words the sender is told that mail is not a document.
+pub const WORDS: usize = 500;
+/// The most roles and tags a session may have.
+pub const MEMBERSHIPS: usize = 64;
 /// The longest label (run, task, key, message type, path, entity id), in bytes.
 pub const LABEL: usize = 512;
 /// The most addresses one message may have.

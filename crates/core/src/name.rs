@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::error::Refusal;
 use crate::id::text_serde;
 use crate::limit;
+use crate::text::quoted;
 
 /// The name of an agent, in lower case: `[a-z0-9][a-z0-9._-]{0,63}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +30,55 @@ impl AgentName {
     }
 }
 
+/// Names that belong to nobody who asks for them: the person, inbox itself, its runner, and everybody.
+pub const RESERVED: [&str; 4] = ["human", "system", "runner", "all"];
+
+/// The reserved name that a text is, or could be taken for: in another case, with spaces or
+/// separators, or in letters that look the same.
+pub fn reserved(text: &str) -> Option<&'static str> {
+    let seen = skeleton(text);
+    RESERVED.into_iter().find(|name| skeleton(name) == seen)
+}
+
+/// What a text looks like: without case, spaces, separators and marks, and with one letter for those that
+/// cannot be told apart on a screen. Two texts of one skeleton are look-alikes.
+pub fn skeleton(text: &str) -> String {
+    let plain = text.chars().flat_map(char::to_lowercase).filter_map(|c| {
+        Some(match c {
+            // Full-width forms stand for their ASCII letters.
+            '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0)?.to_ascii_lowercase(),
+            // Mathematical alphabets repeat the same letters in 13 styles.
+            '\u{1d400}'..='\u{1d6a3}' => {
+                char::from(b'a' + u8::try_from((c as u32 - 0x1d400) % 26).ok()?)
+            }
+            'а' | 'α' | 'ɑ' | 'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' | 'ā' | 'ạ' => 'a',
+            'с' | 'ϲ' | 'ç' => 'c',
+            'ԁ' => 'd',
+            'е' | 'ε' | 'é' | 'è' | 'ê' | 'ë' | 'ē' | 'ё' => 'e',
+            'һ' | 'հ' | 'н' => 'h',
+            'і' | 'ı' | 'ι' | 'í' | 'ì' | 'î' | 'ï' | 'ӏ' | 'l' | '1' | '|' | 'ⅼ' | 'ℓ' => {
+                'i'
+            }
+            'ј' => 'j',
+            'м' | 'ⅿ' => 'm',
+            'ո' | 'η' | 'п' | 'ñ' => 'n',
+            'о' | 'ο' | 'օ' | 'ó' | 'ò' | 'ô' | 'ö' | 'õ' | 'ø' | '0' => 'o',
+            'р' | 'ρ' => 'p',
+            'г' | 'ɾ' => 'r',
+            'ѕ' | 'ꜱ' | '5' | '$' => 's',
+            'т' | 'τ' => 't',
+            'υ' | 'ս' | 'ú' | 'ù' | 'û' | 'ü' | 'ц' => 'u',
+            'у' | 'γ' | 'ý' | 'ÿ' => 'y',
+            c if c.is_alphanumeric() => c,
+            _ => return None,
+        })
+    });
+    plain
+        .collect::<String>()
+        .replace("rn", "m")
+        .replace("vv", "w")
+}
+
 impl FromStr for AgentName {
     type Err = Refusal;
     fn from_str(text: &str) -> Result<Self, Refusal> {
@@ -39,7 +89,7 @@ impl FromStr for AgentName {
         let problem = if text.is_empty() {
             "the agent's name is empty".to_owned()
         } else {
-            format!("{text:?} is not a name for an agent")
+            format!("{} is not a name for an agent", quoted(text))
         };
         Err(Refusal::input(problem).hint(
             "a name has 1 to 64 letters, digits, dots, dashes or underscores and begins with a letter or digit",
@@ -63,8 +113,10 @@ impl FromStr for SessionId {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let printable = text.bytes().all(|b| b.is_ascii_graphic());
         if text.is_empty() || text.len() > 128 || !printable {
-            return Err(Refusal::input(format!("{text:?} is not a session id"))
-                .hint("a session id has 1 to 128 printable ASCII characters without spaces"));
+            return Err(
+                Refusal::input(format!("{} is not a session id", quoted(text)))
+                    .hint("a session id has 1 to 128 printable ASCII characters without spaces"),
+            );
         }
         Ok(SessionId(text.to_owned()))
     }
@@ -85,7 +137,7 @@ impl FromStr for Label {
     type Err = Refusal;
     fn from_str(text: &str) -> Result<Self, Refusal> {
         if text.is_empty() || text.chars().any(char::is_control) {
-            return Err(Refusal::input(format!("{text:?} is not a label"))
+            return Err(Refusal::input(format!("{} is not a label", quoted(text)))
                 .hint("a label is one line of text that is not empty"));
         }
         limit::bytes("the label", text, limit::LABEL)
@@ -121,6 +173,34 @@ mod tests {
             "Backend-2".parse::<AgentName>().unwrap().as_str(),
             "backend-2"
         );
+    }
+
+    #[test]
+    fn look_alikes_of_reserved_names_are_recognised() {
+        for text in [
+            "human",
+            "HUMAN",
+            " human ",
+            "hu-man",
+            "hurnan",
+            "humаn",
+            "ｈｕｍａｎ",
+            "𝐡𝐮𝐦𝐚𝐧",
+            "hu\u{200b}man",
+            "al1",
+            "a11",
+            "A L L",
+            "sys.tem",
+            "ѕуѕтем",
+            "runner_",
+        ] {
+            assert!(reserved(text).is_some(), "{text:?}");
+        }
+        for text in [
+            "humanist", "human-2", "systems", "alla", "quinn", "runners", "worker-1",
+        ] {
+            assert_eq!(reserved(text), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -76,6 +76,12 @@ pub struct Message {
     pub context: Value,
     /// The message that it follows from.
     pub parent_message_id: Option<MessageId>,
+    /// How many messages of agents it follows from, one from the other, since a person spoke.
+    #[serde(default)]
+    pub hops: i64,
+    /// How urgent it is: the thread's priority, unless it has its own.
+    #[serde(default = "normal")]
+    pub priority: Priority,
     /// When it stops being offered.
     pub expires_at: Option<Millis>,
     /// Whether the sender is proven.
@@ -84,6 +90,10 @@ pub struct Message {
     pub auth: Auth,
     /// When it was sent.
     pub created_at: Millis,
+}
+
+fn normal() -> Priority {
+    Priority::Normal
 }
 
 /// An exclusive, expiring claim on a thread.
@@ -212,6 +222,24 @@ pub fn message_uid(created_at: Millis, entry: i64, random: i64) -> String {
     )
 }
 
+/// What a UUID of a message was made of: the time, the last ten bits of its key, and the random bits. Nothing
+/// for a UUID that was not made here.
+pub fn uid_parts(uid: &str) -> Option<(Millis, i64, i64)> {
+    let hex: String = uid.split('-').collect();
+    if hex.len() != 32 || !hex.is_ascii() || &hex[12..13] != "7" {
+        return None;
+    }
+    let part = |range: std::ops::Range<usize>| u64::from_str_radix(&hex[range], 16).ok();
+    let (time, middle) = (part(0..12)?, part(13..16)?);
+    let tail = part(16..32)? & 0x3fff_ffff_ffff_ffff;
+    let random = ((middle >> 10) << 62) | tail;
+    Some((
+        Millis(time.cast_signed()),
+        (middle & 0x3ff).cast_signed(),
+        random.cast_signed(),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +249,18 @@ mod tests {
         let time = Millis(1_763_194_260_120);
         assert_eq!(time.to_string(), "2025-11-15T08:11:00.120Z");
         assert_eq!(time.to_string().parse::<Millis>().unwrap(), time);
+    }
+
+    #[test]
+    fn a_message_uid_tells_what_it_was_made_of() {
+        for random in [0, -1, 1, i64::MIN, i64::MAX, 0x1234_5678_9abc_def0] {
+            let uid = message_uid(Millis(1_763_194_260_120), 0x1388, random);
+            let parts = uid_parts(&uid).unwrap();
+            assert_eq!(parts, (Millis(1_763_194_260_120), 0x388, random));
+        }
+        for other in ["", "x", "5e8fd7d8-3c3e-4b5e-9f1a-000000000000", "ä"] {
+            assert_eq!(uid_parts(other), None);
+        }
     }
 
     #[test]

@@ -44,6 +44,24 @@ pub const PLANTED: &[(&str, &str)] = &[
         "number_at_insert",
         "PostgreSQL numbers an event before it is committed",
     ),
+    ("mail_never_expires", "an expired message is still offered"),
+    (
+        "ack_is_not_shared",
+        "a role's message that one has acknowledged is still offered to others",
+    ),
+    (
+        "bookmark_jumps",
+        "what did not fit on a page of new mail is never offered",
+    ),
+    (
+        "release_is_not_mail",
+        "work for a role that comes back is not offered to those who passed it",
+    ),
+    ("guard_asleep", "agents may go in circles without end"),
+    (
+        "contract_forgotten",
+        "a result is taken although it does not meet its contract",
+    ),
 ];
 
 /// Whether the bug `name` is planted in this process (`INBOX_SABOTAGE=name`).

@@ -23,6 +23,15 @@ pub fn visible(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// A value as a message quotes it: its beginning, in quotes, with nothing active in it.
+pub fn quoted(value: &str) -> String {
+    const MOST: usize = 100;
+    match value.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}… ({} bytes)", &value[..end], value.len()),
+        None => format!("{value:?}"),
+    }
+}
+
 /// Whether a character acts on the terminal or on the direction of the text around it, or hides.
 fn is_active(c: char) -> bool {
     c.is_control()

@@ -93,7 +93,7 @@ pub(crate) fn parse_or_number<W: Word>(
 macro_rules! not_numbered {
     ($($name:ident)*) => {$( impl $name { pub(crate) const NUMBERED: bool = false; } )*};
 }
-not_numbered! { Status Kind EventType Auth AgentKind RefType }
+not_numbered! { Status Kind EventType Auth AgentKind RefType SessionState Step }
 impl crate::address::Mode {
     pub(crate) const NUMBERED: bool = false;
 }
@@ -193,6 +193,10 @@ words! {
         Failed = 9 "failed",
         /// It was called off.
         Cancelled = 10 "cancelled",
+        /// A message of it was acknowledged.
+        Acked = 11 "acked",
+        /// A message that reached nobody was given another address.
+        Readdressed = 12 "readdressed",
     }
 }
 
@@ -217,6 +221,32 @@ words! {
         Human = 2 "human",
         /// inbox itself.
         System = 3 "system",
+    }
+}
+
+words! {
+    /// What a session is.
+    SessionState "session state" {
+        /// It runs.
+        Alive = 1 "alive",
+        /// It is put aside and may be resumed; its mail waits and does not age.
+        Frozen = 2 "frozen",
+        /// It has ended, or has not been seen for long.
+        Dead = 3 "dead",
+    }
+}
+
+words! {
+    /// How far a message has come towards one whom it reaches.
+    Step "step" {
+        /// A door of the reader's client was told of it.
+        Offered = 1 "offered",
+        /// It was put before the reader.
+        Shown = 2 "shown",
+        /// The reader took it.
+        Read = 3 "read",
+        /// The reader has handled it.
+        Acked = 4 "acked",
     }
 }
 
