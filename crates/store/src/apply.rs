@@ -1,72 +1,20 @@
 //! What is written: a new thread, or a decision on an existing one, with its event and message.
 
 use inbox_core::lifecycle::{Decision, LeaseChange};
-use inbox_core::record::{ArtifactMetadata, Millis, message_uid};
+use inbox_core::record::{Millis, message_uid};
+use inbox_core::sabotage::planted;
 use inbox_core::{
-    Address, AgentName, Artifact, ArtifactId, Auth, EventType, Kind, Message, MessageId, Priority,
+    Address, AgentName, Artifact, ArtifactId, Auth, EventType, Message, MessageId, Priority,
     RefType, SessionId, Status, Thread, ThreadId,
 };
 use serde_json::Value;
 
-use crate::bell::Key;
 use crate::error::StoreError;
+use crate::new::{NewArtifact, NewMessage, NewThread};
 use crate::row::ThreadRow;
 use crate::sql;
 use crate::tx::Tx;
 use crate::value::Param;
-
-/// A message to be written.
-#[derive(Debug, Clone)]
-pub struct NewMessage {
-    /// What it is.
-    pub kind: Kind,
-    /// Who it is for; empty means the thread's own addresses.
-    pub to: Vec<Address>,
-    /// One line.
-    pub summary: String,
-    /// The text.
-    pub body: String,
-    /// Structured content.
-    pub payload_json: Value,
-    /// Structured context beside the payload.
-    pub context: Value,
-    /// An open, dotted word.
-    pub message_type: Option<String>,
-    /// The message that it follows from.
-    pub parent: Option<MessageId>,
-    /// When it expires.
-    pub expires_at: Option<Millis>,
-    /// How its sender was established.
-    pub auth: Auth,
-    /// What is attached.
-    pub artifacts: Vec<NewArtifact>,
-}
-
-/// A file reference to be attached.
-#[derive(Debug, Clone)]
-pub struct NewArtifact {
-    /// The path as it was given.
-    pub path: String,
-    /// `file` or `reference`.
-    pub kind: String,
-    /// What was found there.
-    pub metadata: ArtifactMetadata,
-}
-
-/// A thread to be opened.
-#[derive(Debug, Clone)]
-pub struct NewThread {
-    /// What it is about.
-    pub subject: String,
-    /// How urgent it is.
-    pub priority: Priority,
-    /// A scheduler's run.
-    pub run: Option<String>,
-    /// A scheduler's task.
-    pub task: Option<String>,
-    /// The entity that it is about.
-    pub entity: Option<(RefType, String)>,
-}
 
 /// Who writes.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +37,8 @@ pub struct Step<'a> {
     pub lease_ms: Option<i64>,
     /// The message that goes with it.
     pub message: Option<NewMessage>,
+    /// How often another agent has spoken since a person did, with this message.
+    pub turns: Option<i64>,
 }
 
 /// What a step left.
@@ -121,12 +71,21 @@ impl Tx<'_> {
     ) -> Result<Recorded, StoreError> {
         let now = self.now();
         let creator_no = self.ensure_agent(agent)?;
-        let mut address_nos = Vec::with_capacity(message.to.len());
-        for address in &message.to {
-            address_nos.push(self.ensure_address(address)?);
+        let opened_at = message.created_at.unwrap_or(now);
+        let mut inboxes = Vec::with_capacity(message.to.len());
+        for (index, address) in message.to.iter().enumerate() {
+            inboxes.push((self.ensure_address(address)?, message.deadline(index)));
         }
-        let to_no = address_nos[0];
-        let to_list = list_of(&message.to);
+        let thread_to = match &new.own {
+            Some(address) => vec![address.clone()],
+            None => message.to.clone(),
+        };
+        let queues = match &new.own {
+            Some(address) => vec![(self.ensure_address(address)?, None)],
+            None => inboxes.clone(),
+        };
+        let to_no = queues[0].0;
+        let to_list = list_of(&thread_to);
         let (ref_type, ref_id) = new.entity.unzip();
         let thread_no = self.key_of(
             &sql::INSERT_THREAD,
@@ -137,7 +96,7 @@ impl Tx<'_> {
                 creator_no.into(),
                 to_no.into(),
                 to_list.as_deref().into(),
-                now.0.into(),
+                opened_at.0.into(),
                 message.expires_at.map(|time| time.0).into(),
                 ref_type.map(RefType::code).into(),
                 ref_id.as_deref().into(),
@@ -154,15 +113,15 @@ impl Tx<'_> {
                 subject: new.subject,
                 created_by: agent.clone(),
                 assigned_to: String::new(),
-                to: message.to.clone(),
+                to: thread_to,
                 status: Status::Pending,
                 priority: new.priority,
                 attempts: 0,
                 latest_message_id: None,
                 ref_type,
                 ref_id,
-                created_at: now,
-                updated_at: now,
+                created_at: opened_at,
+                updated_at: opened_at,
             },
             version: 1,
             opened_by: message.kind,
@@ -174,19 +133,12 @@ impl Tx<'_> {
             claimed_at: None,
             lease_until: None,
             expires_at: message.expires_at,
+            turns: 0,
             holder_no: None,
         };
         row.assign();
-        for address_no in address_nos {
-            self.rows(
-                &sql::INSERT_RECIPIENT,
-                &[
-                    address_no.into(),
-                    thread_no.into(),
-                    row.thread.priority.code().into(),
-                    i64::from(row.is_queued()).into(),
-                ],
-            )?;
+        for (address_no, expires_at) in &queues {
+            self.receive(&row, *address_no, *expires_at, true)?;
         }
         let source = Source {
             name: agent,
@@ -204,17 +156,44 @@ impl Tx<'_> {
             source,
             decision,
             LeasePart::default(),
-            Some((message, to_no)),
+            Some((message, inboxes)),
         )?;
+        if let Some(message) = message.as_ref().filter(|_| new.own.is_some()) {
+            self.ring_at(&message.to)?;
+        }
         row.thread.latest_message_id = message.as_ref().map(|message| message.message_id);
         let latest = row.thread.latest_message_id.map(MessageId::key);
         self.rows(&sql::SET_LATEST_MESSAGE, &[latest.into(), thread_no.into()])?;
-        self.ring_for(&row);
+        self.ring_for(&row)?;
         Ok(Recorded {
             row,
             message,
             artifacts,
         })
+    }
+
+    /// Puts a thread into the queue of an address.
+    pub(crate) fn receive(
+        &mut self,
+        row: &ThreadRow,
+        address_no: i64,
+        expires_at: Option<Millis>,
+        is_new: bool,
+    ) -> Result<(), StoreError> {
+        let params = [
+            address_no.into(),
+            row.thread.thread_id.key().into(),
+            row.thread.priority.code().into(),
+            row.queue().into(),
+            expires_at.map(|time| time.0).into(),
+        ];
+        // What may be there already is a longer statement, which a send need not prepare.
+        let statement = if is_new {
+            &sql::INSERT_RECIPIENT
+        } else {
+            &sql::SET_RECIPIENT
+        };
+        self.rows(statement, &params).map(drop)
     }
 
     /// Commits a decision on a thread by compare-and-set, with its event and message.
@@ -230,10 +209,13 @@ impl Tx<'_> {
             agent_no,
             session: step.session,
         };
-        let was_queued = row.is_queued();
-        self.ring_for(&row);
+        let queue_before = row.queue();
+        self.ring_for(&row)?;
         row.thread.status = step.decision.status;
-        row.thread.updated_at = now;
+        // What comes from elsewhere happened when it happened.
+        let happened = step.message.as_ref().and_then(|message| message.created_at);
+        row.thread.updated_at = happened.unwrap_or(now);
+        row.turns = step.turns.unwrap_or(row.turns);
         let mut part = LeasePart::default();
         match step.decision.lease {
             LeaseChange::Keep => {}
@@ -282,33 +264,50 @@ impl Tx<'_> {
                 if message.to.is_empty() {
                     message.to.clone_from(&row.thread.to);
                 }
-                let to_no = self.ensure_address(&message.to[0])?;
-                Some((message, to_no))
+                let mut inboxes = Vec::with_capacity(message.to.len());
+                for (index, address) in message.to.iter().enumerate() {
+                    inboxes.push((self.ensure_address(address)?, message.deadline(index)));
+                }
+                Some((message, inboxes))
             }
         };
         let (message, artifacts) = self.append(&row, source, step.decision, part, message)?;
         if let Some(message) = &message {
             row.thread.latest_message_id = Some(message.message_id);
-            self.rings.extend(message.to.iter().map(Key::from));
+            self.ring_at(&message.to)?;
         }
         self.compare_and_set(&mut row)?;
-        if was_queued != row.is_queued() {
+        let queue = row.queue();
+        if queue_before != queue {
             for address in &row.thread.to {
-                let queued = i64::from(row.is_queued());
+                let stored = address.stored();
                 let params = [
-                    queued.into(),
+                    queue.into(),
                     row.thread.thread_id.key().into(),
-                    address.as_str().into(),
+                    stored.as_ref().into(),
                 ];
-                self.rows(&sql::SET_QUEUED, &params)?;
+                self.rows(&sql::SET_QUEUE, &params)?;
             }
         }
-        self.ring_for(&row);
+        if step.decision.lease == LeaseChange::Drop && !planted("release_is_not_mail") {
+            self.turn_back(&row)?;
+        }
+        self.ring_for(&row)?;
         Ok(Recorded {
             row,
             message,
             artifacts,
         })
+    }
+
+    /// Lets those whom work is for find it again, now that nobody holds it.
+    fn turn_back(&mut self, row: &ThreadRow) -> Result<(), StoreError> {
+        for to in row.thread.to.iter().filter(|_| row.is_work()) {
+            let stored = to.stored();
+            let params = [row.thread.thread_id.key().into(), stored.as_ref().into()];
+            self.rows(&sql::TURN_BACK, &params)?;
+        }
+        Ok(())
     }
 
     fn compare_and_set(&mut self, row: &mut ThreadRow) -> Result<(), StoreError> {
@@ -326,6 +325,7 @@ impl Tx<'_> {
                 row.lease_until.map(|time| time.0).into(),
                 row.thread.latest_message_id.map(MessageId::key).into(),
                 row.thread.updated_at.0.into(),
+                row.turns.into(),
                 row.thread.thread_id.key().into(),
                 row.version.into(),
             ],
@@ -343,11 +343,20 @@ impl Tx<'_> {
         source: Source<'_>,
         decision: Decision,
         lease: LeasePart,
-        message: Option<(NewMessage, i64)>,
+        message: Option<(NewMessage, Inboxes)>,
     ) -> Result<(Option<Message>, Vec<Artifact>), StoreError> {
-        let now = self.now();
         let thread_id = row.thread.thread_id;
-        let (message, to_no) = message.unzip();
+        let (message, inboxes) = message.unzip();
+        let inboxes = inboxes.unwrap_or_default();
+        let to_no = inboxes.first().map(|(address_no, _)| *address_no);
+        let now = message
+            .as_ref()
+            .and_then(|message| message.created_at)
+            .unwrap_or(self.now());
+        let priority = message
+            .as_ref()
+            .and_then(|message| message.priority)
+            .filter(|priority| *priority != row.thread.priority);
         let uid_random = if message.is_some() {
             Some(random()?.cast_signed())
         } else {
@@ -364,7 +373,7 @@ impl Tx<'_> {
             .as_ref()
             .map(|message| message.body.as_str())
             .filter(|body| !body.is_empty());
-        let params: [Param<'_>; 22] = [
+        let params: [Param<'_>; 25] = [
             thread_id.key().into(),
             decision.event.code().into(),
             decision.status.code().into(),
@@ -401,12 +410,27 @@ impl Tx<'_> {
             body.into(),
             payload.as_deref().into(),
             context.as_deref().into(),
+            message
+                .as_ref()
+                .and_then(|message| message.uid.as_deref())
+                .into(),
+            message
+                .as_ref()
+                .map(|message| message.hops)
+                .filter(|&hops| hops > 0)
+                .into(),
+            priority.map(Priority::code).into(),
         ];
         let entry_no = self.key_of(&sql::INSERT_ENTRY, &params)?;
         self.entries.push(entry_no);
         let Some(message) = message else {
             return Ok((None, Vec::new()));
         };
+        for (address_no, expires_at) in inboxes {
+            let expires_at = expires_at.map(|time| time.0);
+            let params = [address_no.into(), entry_no.into(), expires_at.into()];
+            self.rows(&sql::INSERT_DELIVERY, &params)?;
+        }
         let message_id = MessageId::new(entry_no);
         let mut artifacts = Vec::with_capacity(message.artifacts.len());
         for artifact in message.artifacts {
@@ -414,7 +438,9 @@ impl Tx<'_> {
         }
         let message = Message {
             message_id,
-            uid: message_uid(now, entry_no, uid_random.unwrap_or(0)),
+            uid: message
+                .uid
+                .unwrap_or_else(|| message_uid(now, entry_no, uid_random.unwrap_or(0))),
             thread_id,
             from_agent: source.name.clone(),
             from_session: source.session.cloned(),
@@ -431,6 +457,8 @@ impl Tx<'_> {
             payload_json: message.payload_json,
             context: message.context,
             parent_message_id: message.parent,
+            hops: message.hops,
+            priority: priority.unwrap_or(row.thread.priority),
             expires_at: message.expires_at,
             verified: message.auth != Auth::Local,
             auth: message.auth,
@@ -462,37 +490,24 @@ impl Tx<'_> {
             created_at: now,
         })
     }
-
-    /// Notes whom the change concerns, to be rung once it is committed.
-    fn ring_for(&mut self, row: &ThreadRow) {
-        let mut keys = vec![
-            Key::Any,
-            Key::Thread(row.thread.thread_id),
-            Key::from(&row.thread.created_by),
-        ];
-        keys.extend(row.holder.as_ref().map(Key::from));
-        keys.extend(row.thread.to.iter().map(Key::from));
-        for key in keys {
-            if !self.rings.contains(&key) {
-                self.rings.push(key);
-            }
-        }
-    }
 }
 
+/// The keys of a message's addresses, and when it expires at each.
+type Inboxes = Vec<(i64, Option<Millis>)>;
+
 /// Several addresses as the list column keeps them; one needs no list.
-fn list_of(addresses: &[Address]) -> Option<String> {
+pub(crate) fn list_of(addresses: &[Address]) -> Option<String> {
     (addresses.len() > 1).then(|| {
         addresses
             .iter()
-            .map(Address::as_str)
+            .map(Address::stored)
             .collect::<Vec<_>>()
             .join(" ")
     })
 }
 
 /// A payload as it is kept; an empty object is kept as nothing.
-fn stored_json(value: &Value) -> Option<String> {
+pub(crate) fn stored_json(value: &Value) -> Option<String> {
     let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
     (!empty).then(|| value.to_string())
 }

@@ -43,7 +43,7 @@ impl From<&AgentName> for Key {
 
 impl From<&Address> for Key {
     fn from(address: &Address) -> Self {
-        Key::Address(address.as_str().to_owned())
+        Key::Address(address.stored().into_owned())
     }
 }
 

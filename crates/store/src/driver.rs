@@ -36,6 +36,14 @@ pub(crate) trait Driver: Send {
     /// outside a transaction.
     fn number(&mut self) -> Result<(), StoreError>;
 
+    /// Whether a plain SQL client left something to be taken in. Called outside a transaction.
+    fn intake_waits(&mut self) -> Result<bool, StoreError> {
+        self.begin(Mode::Read)?;
+        let found = self.query(&crate::sql::INTAKE_WAITS, &[]);
+        self.rollback();
+        Ok(!found?.is_empty())
+    }
+
     /// The number of a committed entry's event; [`Driver::number`] has been called after the commit.
     fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {
         self.begin(Mode::Read)?;

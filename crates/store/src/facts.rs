@@ -1,7 +1,7 @@
 //! What a thread's row and history say about who asks.
 
 use inbox_core::lifecycle::{Asker, Facts, NameStanding, SessionStanding, TokenStanding};
-use inbox_core::{AgentName, LeaseToken, SessionId};
+use inbox_core::{Address, AgentName, LeaseToken, SessionId};
 
 use crate::error::StoreError;
 use crate::row::ThreadRow;
@@ -56,6 +56,7 @@ impl Tx<'_> {
             thread: row.thread.thread_id,
             status: row.thread.status,
             is_work: row.is_work(),
+            is_commentary: row.is_commentary(),
             holder: row.holder.clone(),
             lease_until: row.lease_until,
             asker: Asker {
@@ -63,12 +64,29 @@ impl Tx<'_> {
                 session,
                 name,
                 is_creator: agent == Some(&row.thread.created_by),
-                is_reached: agent.is_some_and(|agent| {
-                    row.thread.to.iter().any(|to| to.as_str() == agent.as_str())
-                }),
+                is_reached: self.is_reached(row, asking)?,
                 may_override: asking.may_override,
             },
         })
+    }
+}
+
+impl Tx<'_> {
+    /// Whether one of a thread's addresses reaches who asks.
+    fn is_reached(&mut self, row: &ThreadRow, asking: &Asking) -> Result<bool, StoreError> {
+        let Some(agent) = &asking.agent else {
+            return Ok(false);
+        };
+        // Most work is for an agent by its name, and needs no roster.
+        let own = Address::from(agent);
+        if row.thread.to.contains(&own) {
+            return Ok(true);
+        }
+        let reader = self.reader(agent, asking.session.as_ref())?;
+        Ok(reader
+            .addresses
+            .iter()
+            .any(|reached| row.thread.to.contains(&reached.address)))
     }
 }
 

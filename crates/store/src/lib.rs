@@ -6,14 +6,23 @@
 
 mod apply;
 pub mod bell;
+mod dead;
 mod driver;
 mod error;
 mod facts;
 mod fail;
+pub mod foreign;
+mod keep;
 mod location;
+mod mail;
+mod new;
+mod open_name;
 mod postgres;
 mod query;
+mod ring;
+mod roster;
 mod row;
+mod search;
 pub mod sql;
 mod sqlite;
 mod sys;
@@ -27,19 +36,28 @@ use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{Code, EventId, Refusal};
 
-pub use apply::{NewArtifact, NewMessage, NewThread, Recorded, Step};
+pub use apply::{Recorded, Step};
 use bell::{Bell, Key};
+pub use dead::{Intake, Undelivered};
 use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
+pub use keep::Stepped;
 pub use location::Location;
+pub use mail::{Reached, Reader, Receipt};
+pub use new::{NewArtifact, NewMessage, NewThread};
 pub use query::{EventFilter, Labels, ThreadFilter};
+pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
-pub use tx::{Replay, Tx};
+pub use search::{Archived, Document, Found, Hit, Query, Search, SearchFilter};
+pub use tx::{AgentRow, Replay, Tx};
 
 /// How often a write that met another one is decided again before it gives up.
 const RACES: u32 = 100;
+
+/// How long a session may be silent before it counts as dead, unless configuration says otherwise.
+pub const DEAD_AFTER_MS: i64 = 3_600_000;
 
 /// An open store.
 pub struct Store {
@@ -47,8 +65,11 @@ pub struct Store {
     bell: Bell,
     clock: Clock,
     location: Location,
+    dead_after_ms: i64,
     /// What the environment may ask of this store, decided when it was opened.
     armed: fail::Armed,
+    /// The search index, once something was searched for.
+    index: Mutex<Option<Box<dyn search::Index>>>,
     /// A commit that was put off by a planted bug.
     #[cfg(feature = "sabotage")]
     put_off: std::sync::atomic::AtomicBool,
@@ -150,7 +171,9 @@ impl Store {
             bell,
             clock,
             location: location.clone(),
+            dead_after_ms: DEAD_AFTER_MS,
             armed,
+            index: Mutex::new(None),
             #[cfg(feature = "sabotage")]
             put_off: std::sync::atomic::AtomicBool::new(false),
         })
@@ -159,6 +182,12 @@ impl Store {
     /// The same store under a clock that a test sets.
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// The same store, in which a session that was not seen for so long is dead.
+    pub fn with_dead_after(mut self, millis: i64) -> Self {
+        self.dead_after_ms = millis;
         self
     }
 
@@ -180,7 +209,7 @@ impl Store {
         let outcome = self
             .now(driver.as_mut())
             .map_err(Abort::from)
-            .and_then(|now| f(&mut Tx::new(driver.as_mut(), now)));
+            .and_then(|now| f(&mut Tx::new(driver.as_mut(), now, self.dead_after_ms)));
         driver.rollback();
         outcome.map_err(|abort| doubted(driver.as_mut(), abort))
     }
@@ -208,7 +237,7 @@ impl Store {
     ) -> Result<Written<T>, Abort> {
         driver.begin(Mode::Write)?;
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
-            let mut tx = Tx::new(driver, now);
+            let mut tx = Tx::new(driver, now, self.dead_after_ms);
             let value = f(&mut tx)?;
             Ok((value, tx.entries, tx.rings))
         });
@@ -254,6 +283,11 @@ impl Store {
         self.armed.reach(FailPoint::BeforeRing);
         self.bell.ring(rings);
         self.armed.reach(FailPoint::AfterRing);
+    }
+
+    /// Whether a plain SQL client left something to be taken in.
+    pub fn intake_waits(&self) -> Result<bool, StoreError> {
+        self.driver().intake_waits()
     }
 
     /// The number of a committed entry's event.
@@ -330,7 +364,10 @@ pub fn sqlite_version() -> &'static str {
 /// What is said to be missing was perhaps lost: only a sound store may say that it is not there.
 fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
     let refusal = Refusal::from(abort);
-    if matches!(refusal.code, Code::ThreadNotFound | Code::MessageNotFound) {
+    if matches!(
+        refusal.code,
+        Code::ThreadNotFound | Code::MessageNotFound | Code::AgentNotFound | Code::SessionNotFound
+    ) {
         driver.confirm_empty().err().map_or(refusal, Refusal::from)
     } else {
         refusal
@@ -339,7 +376,7 @@ fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
 
 fn newest_event(driver: &mut dyn Driver) -> Result<EventId, StoreError> {
     driver.begin(Mode::Read)?;
-    let newest = Tx::new(driver, Millis(0)).newest_event();
+    let newest = Tx::new(driver, Millis(0), 0).newest_event();
     driver.rollback();
     newest.map_err(|abort| match abort {
         Abort::Failed(error) => error,

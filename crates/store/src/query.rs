@@ -1,7 +1,12 @@
 //! What is read: candidates, lists, histories, events. Nothing here changes anything.
 
+use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use inbox_core::{AgentName, Artifact, Event, EventId, Kind, Message, Status, ThreadId};
+use inbox_core::{
+    Address, AgentName, Artifact, Event, EventId, Kind, Message, RefType, Status, ThreadId,
+};
+
+use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::row::{self, ThreadRow};
@@ -62,7 +67,7 @@ fn bits<W: Copy>(words: &[W], bit: impl Fn(W) -> i64) -> i64 {
 }
 
 impl Tx<'_> {
-    fn threads(
+    pub(crate) fn threads(
         &mut self,
         sql: &'static Sql,
         params: &[Param<'_>],
@@ -108,7 +113,7 @@ impl Tx<'_> {
         )?;
         found.extend(self.threads(
             &sql::LAPSED,
-            &[now.into(), address_no.into(), run, task, limit.into()],
+            &[address_no.into(), now.into(), run, task, limit.into()],
         )?);
         Ok(found)
     }
@@ -166,7 +171,8 @@ impl Tx<'_> {
         filter: &ThreadFilter,
         limit: i64,
     ) -> Result<Vec<ThreadRow>, StoreError> {
-        let params = filter.params(limit);
+        let mut params = filter.reach(self.dead_since()).to_vec();
+        params.extend(filter.params(limit));
         self.threads(&sql::LIST_THREADS, &params)
     }
 
@@ -178,7 +184,8 @@ impl Tx<'_> {
         after: EventId,
         limit: i64,
     ) -> Result<Vec<(EventId, ThreadRow)>, StoreError> {
-        let mut params = vec![after.0.into()];
+        let mut params = filter.reach(self.dead_since()).to_vec();
+        params.push(after.0.into());
         params.extend(filter.params(limit));
         let mut rows = self.rows(&sql::LIST_CHANGED, &params)?;
         rows.iter_mut()
@@ -187,6 +194,39 @@ impl Tx<'_> {
                 Ok((EventId(row.int()?), thread))
             })
             .collect()
+    }
+
+    /// The thread that was opened for an address of its own.
+    pub fn thread_of_address(
+        &mut self,
+        address: &Address,
+    ) -> Result<Option<ThreadRow>, StoreError> {
+        let Some(address_no) = self.find_address(address)? else {
+            return Ok(None);
+        };
+        match self.one_int(&sql::THREAD_OF_ADDRESS, &[address_no.into()])? {
+            Some(thread_no) => self.load_thread(ThreadId::new(thread_no)),
+            None => Ok(None),
+        }
+    }
+
+    /// The payload of the message that opened a thread.
+    pub fn opening_payload(&mut self, thread: ThreadId) -> Result<Option<Value>, StoreError> {
+        match self.first(&sql::OPENING_PAYLOAD, &[thread.key().into()])? {
+            Some(mut row) => row::read_json(&mut row).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Threads about an entity, the newest first.
+    pub fn threads_by_ref(
+        &mut self,
+        ref_type: RefType,
+        ref_id: &str,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        let params = [ref_id.into(), ref_type.code().into(), limit.into()];
+        self.threads(&sql::THREADS_BY_REF, &params)
     }
 
     /// The newest event of a thread.
@@ -255,12 +295,13 @@ impl Tx<'_> {
     ) -> Result<Vec<Event>, StoreError> {
         let [run, task] = filter.labels.params();
         let params = [
+            filter.agent.as_ref().map(AgentName::as_str).into(),
+            self.dead_since().0.into(),
             cursor(after),
             bits(&filter.status, Status::bit).into(),
             run,
             task,
             filter.thread.map(ThreadId::key).into(),
-            filter.agent.as_ref().map(AgentName::as_str).into(),
             limit.into(),
         ];
         self.rows(&sql::EVENTS_AFTER, &params)?
@@ -287,7 +328,12 @@ fn cursor(after: EventId) -> Param<'static> {
 }
 
 impl ThreadFilter {
-    fn params(&self, limit: i64) -> [Param<'_>; 7] {
+    fn reach(&self, dead_since: Millis) -> [Param<'_>; 2] {
+        let agent = self.agent.as_ref().map(AgentName::as_str);
+        [agent.into(), dead_since.0.into()]
+    }
+
+    fn params(&self, limit: i64) -> [Param<'_>; 6] {
         let [run, task] = self.labels.params();
         [
             bits(&self.status, Status::bit).into(),
@@ -295,7 +341,6 @@ impl ThreadFilter {
             self.assigned_to.as_deref().into(),
             run,
             task,
-            self.agent.as_ref().map(AgentName::as_str).into(),
             limit.into(),
         ]
     }

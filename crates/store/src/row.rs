@@ -3,7 +3,7 @@
 use inbox_core::record::{ArtifactMetadata, Millis, message_uid};
 use inbox_core::{
     Address, AgentName, Artifact, ArtifactId, Auth, Event, EventId, EventType, Kind, Lease,
-    LeaseToken, Message, MessageId, Priority, RefType, SessionId, Status, Thread, ThreadId,
+    LeaseToken, Message, MessageId, Mode, Priority, RefType, SessionId, Status, Thread, ThreadId,
 };
 use serde_json::{Value, json};
 
@@ -35,6 +35,8 @@ pub struct ThreadRow {
     pub lease_until: Option<Millis>,
     /// When its first message expires.
     pub expires_at: Option<Millis>,
+    /// How often another agent has spoken since a person did.
+    pub turns: i64,
     pub(crate) holder_no: Option<i64>,
 }
 
@@ -67,6 +69,7 @@ impl ThreadRow {
         let _creator_no = row.int()?;
         let holder_no = row.maybe_int()?;
         let _to_no = row.int()?;
+        let turns = row.int()?;
         let mut found = ThreadRow {
             thread: Thread {
                 thread_id,
@@ -95,6 +98,7 @@ impl ThreadRow {
             claimed_at,
             lease_until,
             expires_at,
+            turns,
             holder_no,
         };
         found.assign();
@@ -115,9 +119,18 @@ impl ThreadRow {
         self.opened_by == Kind::Task
     }
 
-    /// Whether claims may take it from the queue.
-    pub(crate) fn is_queued(&self) -> bool {
-        self.is_work() && self.thread.status == Status::Pending
+    /// Whether it is the commentary of an entity.
+    pub fn is_commentary(&self) -> bool {
+        self.thread.to.first().map(Address::mode) == Some(Mode::Entity)
+    }
+
+    /// Where it stands in the queues of its addresses: work that is free (1) or held (2), or nowhere.
+    pub(crate) fn queue(&self) -> i64 {
+        match self.thread.status {
+            Status::Pending if self.is_work() => 1,
+            status if status.is_held() && self.is_work() => 2,
+            _ => 0,
+        }
     }
 
     /// The lease in force or run out, without its token.
@@ -169,7 +182,7 @@ fn addresses(row: &mut Row) -> Result<Vec<Address>, StoreError> {
         .unwrap_or(&first)
         .split(' ')
         .map(|text| {
-            text.parse()
+            Address::from_stored(text)
                 .map_err(|_| StoreError::Unreadable(format!("the address {text:?}")))
         })
         .collect()
@@ -185,7 +198,7 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
     let kind = row.word(Kind::from_code)?;
     let to = addresses(row)?;
     let auth = row.word(Auth::from_code)?;
-    let uid = message_uid(created_at, entry_no, row.int()?);
+    let made_uid = message_uid(created_at, entry_no, row.int()?);
     let parent_message_id = row.maybe_int()?.map(MessageId::new);
     let expires_at = row.maybe_int()?.map(Millis);
     let message_type = row.maybe_text()?;
@@ -193,6 +206,9 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
     let body = row.maybe_text()?.unwrap_or_default();
     let payload_json = read_json(row)?;
     let context = read_json(row)?;
+    let uid = row.maybe_text()?.unwrap_or(made_uid);
+    let hops = row.maybe_int()?.unwrap_or(0);
+    let priority = row.word(Priority::from_code)?;
     let message = Message {
         message_id: MessageId::new(entry_no),
         uid,
@@ -208,6 +224,8 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
         payload_json,
         context,
         parent_message_id,
+        hops,
+        priority,
         expires_at,
         verified: auth != Auth::Local,
         auth,
@@ -216,7 +234,7 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
     Ok((event_id, message))
 }
 
-fn read_json(row: &mut Row) -> Result<Value, StoreError> {
+pub(crate) fn read_json(row: &mut Row) -> Result<Value, StoreError> {
     match row.maybe_text()? {
         None => Ok(json!({})),
         Some(text) => serde_json::from_str(&text)

@@ -17,23 +17,60 @@ pub struct Sql {
 /// whole schema in every process, and views that it never read were a fifth of what `inbox send`
 /// computed. The log is the one difference: PostgreSQL has it as a view, which hides what has no number.
 macro_rules! with {
-    (sqlite) => { "" };
-    (postgres) => { "" };
+    ($database:ident) => { "" };
     (sqlite log) => { concat!("WITH ", view!(log sqlite), "\n") };
     (postgres log) => { "" };
-    (sqlite thread_rows) => { concat!("WITH ", view!(thread_rows), "\n") };
-    (postgres thread_rows) => { with!(sqlite thread_rows) };
-    (sqlite thread_rows log) => { concat!("WITH ", view!(log sqlite), ", ", view!(thread_rows), "\n") };
-    (postgres thread_rows log) => { with!(postgres thread_rows) };
+    ($database:ident thread_rows) => { concat!("WITH ", view!(thread_rows), "\n") };
+    ($database:ident session_rows) => { concat!("WITH ", view!(session_rows), "\n") };
+    ($database:ident thread_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(thread_rows), "\n") };
+    (sqlite thread_rows reach log) => {
+        concat!("WITH ", view!(reach), ", ", view!(log sqlite), ", ", view!(thread_rows), "\n")
+    };
+    (postgres thread_rows reach log) => { with!(postgres thread_rows reach) };
     (sqlite message_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(message_rows), "\n") };
     (postgres message_rows) => { concat!("WITH ", view!(message_rows), "\n") };
+    (sqlite event_rows reach) => {
+        concat!("WITH ", view!(reach), ", ", view!(log sqlite), ", ", view!(event_rows), "\n")
+    };
+    (postgres event_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(event_rows), "\n") };
     (sqlite event_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(event_rows), "\n") };
     (postgres event_rows) => { concat!("WITH ", view!(event_rows), "\n") };
+    (sqlite delivered log) => { concat!("WITH ", view!(log sqlite), ", ", view!(delivered sqlite), "\n") };
+    (postgres delivered log) => { concat!("WITH ", view!(delivered postgres), "\n") };
+    (sqlite delivered message_rows) => {
+        concat!("WITH ", view!(log sqlite), ", ", view!(delivered sqlite), ", ", view!(message_rows), "\n")
+    };
+    (postgres delivered message_rows) => {
+        concat!("WITH ", view!(delivered postgres), ", ", view!(message_rows), "\n")
+    };
+    (sqlite unread_rows) => {
+        concat!("WITH ", view!(log sqlite), ", ", view!(delivered sqlite), ", ", view!(message_rows), ", ",
+                view!(unread_rows), "\n")
+    };
+    (postgres unread_rows) => {
+        concat!("WITH ", view!(delivered postgres), ", ", view!(message_rows), ", ", view!(unread_rows), "\n")
+    };
+    (sqlite message_rows thread_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(message_rows), ", ", view!(thread_rows), "\n") };
+    (postgres message_rows thread_rows) => { concat!("WITH ", view!(message_rows), ", ", view!(thread_rows), "\n") };
 }
 
 macro_rules! view {
     (log sqlite) => {
         concat!("log AS (", include_str!("../sql/views/log.sqlite.sql"), ")")
+    };
+    (delivered sqlite) => {
+        concat!(
+            "delivered AS (",
+            include_str!("../sql/views/delivered.sqlite.sql"),
+            ")"
+        )
+    };
+    (delivered postgres) => {
+        concat!(
+            "delivered AS (",
+            include_str!("../sql/views/delivered.postgres.sql"),
+            ")"
+        )
     };
     ($name:ident) => {
         concat!(
@@ -86,7 +123,7 @@ statements! {
         INSERT_ENTRY "insert_entry",
         SET_LATEST_MESSAGE "set_latest_message",
         UPDATE_THREAD "update_thread",
-        SET_QUEUED "set_queued",
+        SET_QUEUE "set_queue",
         INSERT_ARTIFACT "insert_artifact",
         LOAD_THREAD "load_thread" reads thread_rows,
         COUNT_CLAIMS "count_claims",
@@ -95,8 +132,8 @@ statements! {
         LAPSED "lapsed" reads thread_rows,
         REACHED_BY_STATUS "reached_by_status" reads thread_rows,
         HAS_UNREAD "has_unread",
-        LIST_THREADS "list_threads" reads thread_rows,
-        LIST_CHANGED "list_changed" reads thread_rows log,
+        LIST_THREADS "list_threads" reads thread_rows reach,
+        LIST_CHANGED "list_changed" reads thread_rows reach log,
         NEWEST_EVENT "newest_event" reads log,
         EVENT_OF_ENTRY "event_of_entry" reads log,
         LATEST_EVENT_OF_THREAD "latest_event_of_thread" reads log,
@@ -105,12 +142,91 @@ statements! {
         ARTIFACTS_OF_THREAD "artifacts_of_thread" reads log,
         NEXT_REPLY "next_reply" reads message_rows,
         LATEST_MESSAGE_BY "latest_message_by" reads message_rows,
-        EVENTS_AFTER "events_after" reads event_rows,
+        EVENTS_AFTER "events_after" reads event_rows reach,
+        TOUCH_AGENT "touch_agent",
+        SET_LAST_READ "set_last_read",
+        SET_AGENT "set_agent",
+        LIST_AGENTS "list_agents",
+        HUMANS "humans",
+        TAKE_OPEN_NAME "take_open_name",
+        RENAME_ADDRESS "rename_address",
+        ADDRESS_MODE "address_mode",
+        RESOLVE "resolve",
+        IS_ROLE_HELD "is_role_held",
+        SET_RECIPIENT "set_recipient",
+        INSERT_SESSION "insert_session",
+        SET_SESSION "set_session",
+        TOUCH_SESSION "touch_session",
+        FIND_SESSION "find_session" reads session_rows,
+        LIST_SESSIONS "list_sessions" reads session_rows,
+        MEMBERSHIPS "memberships",
+        INSERT_MEMBERSHIP "insert_membership",
+        DELETE_MEMBERSHIPS "delete_memberships",
+        REACHED_SESSIONS "reached_sessions",
+        REACH_OF_AGENT "reach_of_agent",
+        INSERT_DELIVERY "insert_delivery",
+        DELIVERY "delivery",
+        SET_ACKED "set_acked",
+        UNREAD "unread" reads unread_rows,
+        UNREAD_KEYS "unread_keys" reads unread_rows,
+        TURN_BACK "turn_back" reads log,
+        FIND_BOOKMARK "find_bookmark",
+        SET_BOOKMARK "set_bookmark",
+        INSERT_RECEIPT "insert_receipt",
+        RECEIPTS_OF "receipts_of",
+        FIRST_ACT_AFTER "first_act_after" reads log,
+        SHIFT_DELIVERIES "shift_deliveries",
+        SHIFT_RECIPIENTS "shift_recipients",
+        SHIFT_ENTRIES "shift_entries",
+        SHIFT_THREADS "shift_threads",
+        THREAD_OF_ADDRESS "thread_of_address",
+        ENTRY_BY_UID "entry_by_uid",
+        ENTRY_BY_MADE_UID "entry_by_made_uid",
+        THREADS_BY_REF "threads_by_ref" reads thread_rows,
+        RELABEL_THREADS "relabel_threads",
+        RELABEL_ENTRIES "relabel_entries",
+        REDIRECT_THREADS "redirect_threads",
+        REDIRECT_ENTRIES "redirect_entries",
+        REDIRECT_DELIVERIES "redirect_deliveries",
+        REDIRECT_RECIPIENTS "redirect_recipients",
+        DROP_DELIVERIES "drop_deliveries",
+        DROP_RECIPIENTS "drop_recipients",
+        DROP_BOOKMARKS "drop_bookmarks",
+        NEWEST_ENTRY "newest_entry",
+        SPOKEN "spoken",
+        SAID_BEFORE "said_before",
+        DEAD_EXPIRED "dead_expired" reads delivered message_rows,
+        DEAD_SESSIONS "dead_sessions" reads delivered message_rows,
+        INTAKE_ROWS "intake_rows",
+        REFUSE_INTAKE "refuse_intake",
+        DELETE_INTAKE "delete_intake",
+        SET_EXPIRY_OF_THREAD "set_expiry_of_thread",
+        SET_THREAD_TO "set_thread_to",
+        OPENING_PAYLOAD "opening_payload",
+        ADDRESSES_BY_MODE "addresses_by_mode",
+        MESSAGES_AFTER "messages_after" reads message_rows,
+        RECEIPTS_SINCE "receipts_since",
+        ARCHIVABLE "archivable" reads thread_rows,
+        EVENTS_OF_THREAD "events_of_thread" reads event_rows,
+        KEEP_REPLAYS "keep_replays",
+        REMOVE_RECEIPTS "remove_receipts",
+        REMOVE_DELIVERIES "remove_deliveries",
+        REMOVE_ARTIFACTS "remove_artifacts",
+        REMOVE_RECIPIENTS "remove_recipients",
+        REMOVE_ENTRIES "remove_entries",
+        REMOVE_THREAD "remove_thread",
+        COUNT_MESSAGES "count_messages",
+        INSERT_OLD_RECEIPT "insert_old_receipt",
+        INTAKE_WAITS "intake_waits",
         RECALL "recall",
         REMEMBER "remember",
         LOAD_META "load_meta",
         SAVE_META "save_meta",
         COUNTS "counts",
+        UNINDEXED "unindexed" reads message_rows,
+        RANDOM_OF_EVENT "random_of_event" reads log,
+        MESSAGES_BETWEEN "messages_between" reads message_rows thread_rows,
+        MESSAGES_OF_EVENTS "messages_of_events" reads message_rows thread_rows,
     }
     differs {
         TAKE_QUEUED "queued" "take_queued" reads thread_rows,
@@ -120,6 +236,21 @@ statements! {
         NUMBER "number",
         NUMBER_LOCK "number_lock",
         NOW "now",
+        SEARCH_SETTINGS "search_settings",
+        SEARCH_PROGRESS "search_progress",
+        SEARCH_LOCK "search_lock",
+        SEARCH_WORDS "search_words",
+        SEARCH_RECENT "search_recent",
+        SEARCH_DAYS "search_days",
+        CLEAR_SEARCH "clear_search",
+        ADD_WORDS "add_words",
+        ADD_DAYS "add_days",
+        SAVE_PROGRESS "save_progress",
+        SEARCH_ARCHIVES "search_archives",
+        SEARCH_ARCHIVED "search_archived",
+        CLEAR_ARCHIVE "clear_archive",
+        ADD_ARCHIVED "add_archived",
+        SAVE_ARCHIVE "save_archive",
     }
 }
 
@@ -155,10 +286,12 @@ macro_rules! migration {
 pub static MIGRATIONS: &[Migration] = &[
     migration!(1 "0001_tables"),
     migration!(2 "0002_keys" differs),
+    migration!(3 "0003_mail" differs),
+    migration!(4 "0004_search" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -224,7 +357,12 @@ mod tests {
     #[test]
     fn a_migration_that_has_landed_is_never_edited() {
         // FNV-1a over both texts. A new step adds a line; a changed line is an edit of the past.
-        let landed = [0x3562_e4d8_ad9c_a1c9, 0x0b83_c39c_8a74_eb78];
+        let landed = [
+            0x3562_e4d8_ad9c_a1c9,
+            0x0b83_c39c_8a74_eb78,
+            0xb835_0963_3b84_685a,
+            0xa26f_9348_d6d8_6157,
+        ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;
             for byte in step.sqlite.bytes().chain(step.postgres.bytes()) {

@@ -5,6 +5,7 @@ mod failure;
 mod file;
 mod lock;
 mod log;
+mod search;
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
@@ -25,6 +26,7 @@ use bind::{Bound, value};
 use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
+pub(crate) use search::SearchFile;
 
 /// Marks a file as an inbox store in SQLite's header: "INBX".
 const APPLICATION_ID: i64 = 0x494e_4258;
@@ -255,6 +257,11 @@ impl Driver for Sqlite {
         Ok(())
     }
 
+    fn intake_waits(&mut self) -> Result<bool, StoreError> {
+        // A statement by itself is its own transaction.
+        Ok(!self.query(&crate::sql::INTAKE_WAITS, &[])?.is_empty())
+    }
+
     fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {
         // One writer at a time: keys are given in the order of commits.
         Ok(entry_no)
@@ -268,7 +275,16 @@ impl Driver for Sqlite {
         self.begin(Mode::Write)?;
         let step = || -> Result<(), StoreError> {
             if self.pragma("user_version")? < migration.version {
-                self.execute(migration.sqlite)?;
+                // A step may rewrite the text of a constraint, which SQLite lets nobody do by chance.
+                let defend = |on| {
+                    self.connection
+                        .set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, on)
+                        .map_err(|error| self.failed(&error))
+                };
+                defend(false)?;
+                let done = self.execute(migration.sqlite);
+                defend(true)?;
+                done?;
                 self.execute(&format!("PRAGMA user_version = {}", migration.version))?;
             }
             Ok(())

@@ -2,7 +2,8 @@
 
 use inbox_core::record::Millis;
 use inbox_core::{
-    Address, AgentKind, AgentName, EventId, LeaseToken, Message, MessageId, SessionId, ThreadId,
+    Address, AgentKind, AgentName, EventId, LeaseToken, Message, MessageId, Mode, SessionId,
+    ThreadId,
 };
 
 use crate::bell::Key;
@@ -16,9 +17,36 @@ use crate::value::{Param, Row};
 pub struct Tx<'a> {
     driver: &'a mut dyn Driver,
     now: Millis,
+    /// Sessions that were last seen before this are dead.
+    dead_since: Millis,
+    /// The agents that were looked up: a write asks for its caller again and again.
+    met: Vec<(AgentName, AgentRow)>,
+    /// The address that was looked up last, and its key.
+    pub(crate) met_address: Option<(String, i64)>,
     pub(crate) entries: Vec<i64>,
     pub(crate) rings: Vec<Key>,
 }
+
+/// What every write needs to know of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentRow {
+    /// Its key.
+    pub agent_no: i64,
+    /// A program, a person, or inbox itself.
+    pub kind: AgentKind,
+    /// When it was last seen.
+    pub seen_at: Option<Millis>,
+    /// The newest message that it has read, and when: what it says next follows from it.
+    pub last_read: Option<(MessageId, Millis)>,
+    /// Whether it was taken off the roster.
+    pub is_removed: bool,
+}
+
+/// How often it is written down that somebody was seen: not with every write.
+const SEEN_EVERY_MS: i64 = 60_000;
+
+/// An address for a name that nobody has yet. It is an agent's address once one takes the name.
+pub(crate) const OPEN: i64 = 8;
 
 /// What a keyed command answered before.
 #[derive(Debug)]
@@ -32,10 +60,13 @@ pub struct Replay {
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(driver: &'a mut dyn Driver, now: Millis) -> Self {
+    pub(crate) fn new(driver: &'a mut dyn Driver, now: Millis, dead_after_ms: i64) -> Self {
         Tx {
             driver,
             now,
+            dead_since: Millis(now.0.saturating_sub(dead_after_ms)),
+            met: Vec::new(),
+            met_address: None,
             entries: Vec::new(),
             rings: Vec::new(),
         }
@@ -44,6 +75,11 @@ impl<'a> Tx<'a> {
     /// The database's time, the same throughout the transaction.
     pub fn now(&self) -> Millis {
         self.now
+    }
+
+    /// Sessions that were last seen before this are dead.
+    pub fn dead_since(&self) -> Millis {
+        self.dead_since
     }
 
     pub(crate) fn rows(
@@ -80,38 +116,124 @@ impl<'a> Tx<'a> {
             .ok_or_else(|| StoreError::Unreadable(format!("no key from {}", sql.name)))
     }
 
+    /// What is known of an agent, if the name has appeared.
+    pub fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow>, StoreError> {
+        if let Some((_, row)) = self.met.iter().find(|(met, _)| met == name) {
+            return Ok(Some(*row));
+        }
+        let Some(mut row) = self.first(&sql::FIND_AGENT, &[name.as_str().into()])? else {
+            return Ok(None);
+        };
+        let agent_no = row.int()?;
+        let kind = row.word(AgentKind::from_code)?;
+        let seen_at = row.maybe_int()?.map(Millis);
+        let last_read = row.maybe_int()?.map(MessageId::new);
+        let last_read = last_read.zip(row.maybe_int()?.map(Millis));
+        let is_removed = row.maybe_int()?.is_some();
+        let found = AgentRow {
+            agent_no,
+            kind,
+            seen_at,
+            last_read,
+            is_removed,
+        };
+        self.met.push((name.clone(), found));
+        Ok(Some(found))
+    }
+
     /// The agent's key, if the name has appeared.
     pub fn find_agent(&mut self, name: &AgentName) -> Result<Option<i64>, StoreError> {
-        self.one_int(&sql::FIND_AGENT, &[name.as_str().into()])
+        Ok(self.agent(name)?.map(|row| row.agent_no))
     }
 
     /// The agent's key; an unknown name becomes an agent.
     pub fn ensure_agent(&mut self, name: &AgentName) -> Result<i64, StoreError> {
-        match self.find_agent(name)? {
-            Some(agent_no) => Ok(agent_no),
-            None => {
-                let now = self.now.0;
-                let kind = AgentKind::Agent.code();
-                self.key_of(
-                    &sql::INSERT_AGENT,
-                    &[name.as_str().into(), kind.into(), now.into()],
-                )
-            }
+        let kind = match name.as_str() {
+            "human" => AgentKind::Human,
+            "system" | "runner" => AgentKind::System,
+            _ => AgentKind::Agent,
+        };
+        self.ensure_agent_of(name, kind)
+    }
+
+    /// The agent's key; an unknown name becomes an agent of this kind. What waits for a name that was
+    /// open is its own from now on.
+    pub fn ensure_agent_of(
+        &mut self,
+        name: &AgentName,
+        kind: AgentKind,
+    ) -> Result<i64, StoreError> {
+        if let Some(agent_no) = self.find_agent(name)? {
+            return Ok(agent_no);
         }
+        let now = self.now.0;
+        // Who reads and writes is seen; inbox itself is not.
+        let seen_at = (kind != AgentKind::System).then_some(now);
+        let params = [
+            name.as_str().into(),
+            kind.code().into(),
+            now.into(),
+            seen_at.into(),
+        ];
+        let agent_no = self.key_of(&sql::INSERT_AGENT, &params)?;
+        self.rows(&sql::TAKE_OPEN_NAME, &[name.as_str().into()])?;
+        Ok(agent_no)
+    }
+
+    /// Writes down that an agent, and its session, are there: now and then, not each time. An agent that
+    /// was taken off the roster is back.
+    pub fn see(
+        &mut self,
+        agent: &AgentName,
+        session: Option<&SessionId>,
+    ) -> Result<(), StoreError> {
+        let due = self.now.0 - SEEN_EVERY_MS;
+        if let Some(row) = self.agent(agent)?
+            && (row.is_removed || row.seen_at.is_none_or(|seen| seen.0 <= due))
+        {
+            let now = self.now.0;
+            self.rows(&sql::TOUCH_AGENT, &[now.into(), row.agent_no.into()])?;
+        }
+        if let Some(id) = session
+            && let Some(found) = self.session(id)?
+            && found.session.seen_at.0 <= due
+        {
+            self.touch_session(&found)?;
+        }
+        Ok(())
     }
 
     /// The address's key, if something was ever sent to it.
-    pub fn find_address(&mut self, address: &str) -> Result<Option<i64>, StoreError> {
-        self.one_int(&sql::FIND_ADDRESS, &[address.into()])
+    pub fn find_address(&mut self, address: &Address) -> Result<Option<i64>, StoreError> {
+        let stored = address.stored();
+        if let Some((met, address_no)) = &self.met_address
+            && *met == stored
+        {
+            return Ok(Some(*address_no));
+        }
+        self.one_int(&sql::FIND_ADDRESS, &[stored.as_ref().into()])
     }
 
-    pub(crate) fn ensure_address(&mut self, address: &Address) -> Result<i64, StoreError> {
-        match self.find_address(address.as_str())? {
-            Some(address_no) => Ok(address_no),
-            None => self.key_of(
-                &sql::INSERT_ADDRESS,
-                &[address.mode().code().into(), address.as_str().into()],
-            ),
+    /// The address's key; an address that was never used gets one.
+    pub fn ensure_address(&mut self, address: &Address) -> Result<i64, StoreError> {
+        if let Some(address_no) = self.find_address(address)? {
+            return Ok(address_no);
+        }
+        let is_open = match address.bare_name() {
+            Some(name) => self.find_agent(&name)?.is_none(),
+            None => false,
+        };
+        let mode = if is_open { OPEN } else { address.mode().code() };
+        let stored = address.stored();
+        self.key_of(&sql::INSERT_ADDRESS, &[mode.into(), stored.as_ref().into()])
+    }
+
+    /// How an address that a row names is read.
+    pub(crate) fn mode_of(code: i64) -> Result<Mode, StoreError> {
+        match code {
+            OPEN => Ok(Mode::Agent),
+            code => Mode::from_code(code)
+                .ok_or_else(|| StoreError::Unreadable(format!("the mode number {code}"))),
         }
     }
 
@@ -194,7 +316,12 @@ impl<'a> Tx<'a> {
         digest: &str,
         answer: &str,
     ) -> Result<(), StoreError> {
-        let Some(&entry_no) = self.entries.last() else {
+        // What changes no thread writes no entry: then it is remembered beside the newest one.
+        let entry_no = match self.entries.last() {
+            Some(&entry_no) => Some(entry_no),
+            None => self.one_int(&sql::NEWEST_ENTRY, &[])?,
+        };
+        let Some(entry_no) = entry_no else {
             return Ok(());
         };
         let agent_no = self.ensure_agent(agent)?;

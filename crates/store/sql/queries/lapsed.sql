@@ -1,7 +1,6 @@
--- Work for one address whose lease has run out (opened by kind 1, a task).
-SELECT v.* FROM thread_rows v
- WHERE v.lease_until IS NOT NULL AND v.lease_until <= $1 AND v.opened_by_kind = 1
-   AND EXISTS (SELECT 1 FROM recipients r WHERE r.address_no = $2 AND r.thread_no = v.thread_no)
+-- Work for one address whose lease has run out, in the order in which claims take it.
+SELECT v.* FROM recipients r JOIN thread_rows v ON v.thread_no = r.thread_no
+ WHERE r.address_no = $1 AND r.queue = 2 AND v.lease_until <= $2
    AND (CAST($3 AS TEXT) IS NULL OR v.run_id = $3) AND (CAST($4 AS TEXT) IS NULL OR v.task_id = $4)
- ORDER BY v.priority, v.thread_no
+ ORDER BY r.address_no, r.priority, r.thread_no
  LIMIT $5

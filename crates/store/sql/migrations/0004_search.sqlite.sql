@@ -1,0 +1,1 @@
+-- differs: SQLite reads the whole schema in every process, so its search index is a file beside the store.

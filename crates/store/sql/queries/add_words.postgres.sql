@@ -1,0 +1,5 @@
+-- differs: the search index of SQLite is a file of its own beside the store.
+INSERT INTO search_index (event_id, blocks, is_long, words)
+SELECT d.number, d.blocks, d.is_long, CAST(d.words AS TSVECTOR)
+  FROM json_to_recordset(CAST(CAST($1 AS TEXT) AS JSON)) AS d(number BIGINT, blocks BIGINT[], is_long SMALLINT, words TEXT)
+ ORDER BY d.number

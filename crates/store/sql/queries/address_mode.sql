@@ -1,0 +1,1 @@
+SELECT address_no, mode FROM addresses WHERE address = $1

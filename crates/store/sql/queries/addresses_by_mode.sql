@@ -1,0 +1,1 @@
+SELECT address FROM addresses WHERE mode = $1 ORDER BY address

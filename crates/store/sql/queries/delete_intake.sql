@@ -1,0 +1,1 @@
+DELETE FROM intake WHERE intake_no = $1

@@ -1,0 +1,1 @@
+DELETE FROM memberships WHERE session_no = $1

@@ -1,0 +1,1 @@
+SELECT entry_no FROM entries WHERE uid = $1

@@ -1,0 +1,1 @@
+SELECT * FROM session_rows WHERE address = $1

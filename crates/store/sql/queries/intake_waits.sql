@@ -1,0 +1,1 @@
+SELECT 1 FROM intake WHERE refusal IS NULL LIMIT 1

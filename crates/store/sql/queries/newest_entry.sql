@@ -1,0 +1,1 @@
+SELECT MAX(entry_no) FROM entries

@@ -1,0 +1,1 @@
+UPDATE intake SET refusal = $1 WHERE intake_no = $2

@@ -1,0 +1,1 @@
+DELETE FROM entries WHERE thread_no = $1

@@ -1,0 +1,1 @@
+DELETE FROM recipients WHERE thread_no = $1

@@ -1,0 +1,111 @@
+//! What is taken out of the store to be kept elsewhere, and what comes from elsewhere.
+
+use inbox_core::record::Millis;
+use inbox_core::{AgentName, Event, EventId, Message, MessageId, Step, ThreadId};
+
+use crate::error::StoreError;
+use crate::row::{self, ThreadRow};
+use crate::sql;
+use crate::tx::Tx;
+
+/// Somebody's step towards a message, as a file keeps it.
+#[derive(Debug, Clone)]
+pub struct Stepped {
+    /// The message.
+    pub message: MessageId,
+    /// The step.
+    pub step: Step,
+    /// Who.
+    pub agent: AgentName,
+    /// From which session.
+    pub session: Option<String>,
+    /// When.
+    pub at: Millis,
+}
+
+impl Tx<'_> {
+    /// Messages after an event, oldest first, each with its event.
+    pub fn messages_after(
+        &mut self,
+        after: EventId,
+        limit: i64,
+    ) -> Result<Vec<(EventId, Message)>, StoreError> {
+        let mut rows = self.rows(&sql::MESSAGES_AFTER, &[after.0.into(), limit.into()])?;
+        rows.iter_mut().map(row::read_message).collect()
+    }
+
+    /// Reads and acknowledgements since a time, oldest first.
+    pub fn stepped_since(&mut self, since: Millis) -> Result<Vec<Stepped>, StoreError> {
+        let mut rows = self.rows(&sql::RECEIPTS_SINCE, &[since.0.into()])?;
+        rows.iter_mut()
+            .map(|row| {
+                Ok(Stepped {
+                    message: MessageId::new(row.int()?),
+                    step: row.word(Step::from_code)?,
+                    agent: row.parsed()?,
+                    session: row.maybe_text()?,
+                    at: Millis(row.int()?),
+                })
+            })
+            .collect()
+    }
+
+    /// Writes down a step that was taken elsewhere.
+    pub fn old_receipt(
+        &mut self,
+        message: MessageId,
+        step: Step,
+        address_no: i64,
+        agent_no: i64,
+        at: Millis,
+    ) -> Result<(), StoreError> {
+        let params = [
+            message.key().into(),
+            step.code().into(),
+            address_no.into(),
+            agent_no.into(),
+            at.0.into(),
+        ];
+        self.rows(&sql::INSERT_OLD_RECEIPT, &params).map(drop)
+    }
+
+    /// How many messages there are.
+    pub fn count_messages(&mut self) -> Result<i64, StoreError> {
+        Ok(self.one_int(&sql::COUNT_MESSAGES, &[])?.unwrap_or(0))
+    }
+
+    /// Threads that are over or expired and have not changed since a time, oldest first.
+    pub fn archivable(&mut self, before: Millis, limit: i64) -> Result<Vec<ThreadRow>, StoreError> {
+        let now = self.now().0;
+        let params = [before.0.into(), now.into(), limit.into()];
+        self.threads(&sql::ARCHIVABLE, &params)
+    }
+
+    /// Every event of a thread, oldest first.
+    pub fn events_of(&mut self, thread: ThreadId) -> Result<Vec<Event>, StoreError> {
+        self.rows(&sql::EVENTS_OF_THREAD, &[thread.key().into()])?
+            .iter_mut()
+            .map(row::read_event)
+            .collect()
+    }
+
+    /// Removes a thread that is kept elsewhere, unless it has changed.
+    pub fn remove_thread(&mut self, row: &ThreadRow) -> Result<(), StoreError> {
+        let thread_no = row.thread.thread_id.key();
+        for statement in [
+            &sql::KEEP_REPLAYS,
+            &sql::REMOVE_RECEIPTS,
+            &sql::REMOVE_DELIVERIES,
+            &sql::REMOVE_ARTIFACTS,
+            &sql::REMOVE_RECIPIENTS,
+            &sql::REMOVE_ENTRIES,
+        ] {
+            self.rows(statement, &[thread_no.into()])?;
+        }
+        let params = [thread_no.into(), row.version.into()];
+        match self.first(&sql::REMOVE_THREAD, &params)? {
+            Some(_) => Ok(()),
+            None => Err(StoreError::Raced),
+        }
+    }
+}
