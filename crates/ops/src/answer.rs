@@ -39,6 +39,9 @@ pub struct Posted {
     /// How each address was read; `send` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delivery: Vec<Delivery>,
+    /// Whom routes told of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notified: Vec<Address>,
     /// What should be known besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -76,6 +79,10 @@ impl Answer for Posted {
                 delivery.address,
                 delivery.note.as_deref().unwrap_or_default()
             ));
+        }
+        if !self.notified.is_empty() {
+            let names: Vec<_> = self.notified.iter().map(ToString::to_string).collect();
+            page = page.line(format!("told {}", names.join(", ")));
         }
         page
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
-use inbox_core::{Address, AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId};
+use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId, name};
 use inbox_store::bell::Key;
 use inbox_store::{Abort, Asking, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
+use crate::config::Config;
+use crate::guard;
 
 /// What an operation does to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
     const IDENTITY: Identity;
     /// What it answers.
     type Answer: Answer;
+    /// Whether a reserved name may call it: those that only look into the person's inbox.
+    const FOR_RESERVED: bool = false;
 
     /// Carries it out.
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;
@@ -120,9 +124,11 @@ impl Caller {
 
     /// The agent, or the refusal that asks for it.
     pub fn agent(&self) -> Result<&AgentName, Refusal> {
-        self.agent.as_ref().ok_or_else(|| {
-            Refusal::input("who is calling? no agent was named")
-                .hint("pass --agent NAME, or set INBOX_AGENT")
+        self.agent.as_ref().ok_or_else(|| match &self.session {
+            // A session that is known has said who it is before this.
+            Some(id) => unknown_session(id),
+            None => Refusal::input("who is calling? no agent was named")
+                .hint("pass --agent NAME, or set INBOX_AGENT"),
         })
     }
 
@@ -147,12 +153,61 @@ impl Caller {
 /// The operations' view of a store.
 pub struct Inbox {
     store: Store,
+    config: Config,
 }
 
 impl Inbox {
     /// The operations on this store.
     pub fn new(store: Store) -> Self {
-        Inbox { store }
+        Inbox {
+            store,
+            config: Config::default(),
+        }
+    }
+
+    /// The same, as configured.
+    pub fn with_config(self, config: Config) -> Self {
+        let dead_after = config.presence.dead_after_minutes.saturating_mul(60_000);
+        Inbox {
+            store: self.store.with_dead_after(dead_after),
+            config,
+        }
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The caller with its name, where only its session says who it is.
+    pub fn introduce(&self, caller: Caller) -> Result<Caller, Refusal> {
+        let (None, None, Some(session)) = (&caller.agent, &caller.lease, &caller.session) else {
+            return Ok(caller);
+        };
+        let found = self.store.read(|tx| Ok(tx.session(session)?))?;
+        Ok(Caller {
+            agent: found.map(|row| row.session.agent_id),
+            ..caller
+        })
+    }
+
+    /// Writes down that the caller's session is still there.
+    pub fn beat(&self, caller: &Caller) -> Result<(), Refusal> {
+        let (Some(agent), Some(session)) = (&caller.agent, &caller.session) else {
+            return Ok(());
+        };
+        self.store
+            .write(|tx| Ok(tx.see(agent, Some(session))?))
+            .map(drop)
+    }
+
+    /// Runs `f` on one consistent snapshot, after what plain SQL clients wrote has been taken in.
+    pub(crate) fn read<T>(
+        &self,
+        f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<T, Refusal> {
+        self.take_in()?;
+        self.store.read(f)
     }
 
     /// The store.
@@ -172,6 +227,7 @@ impl Inbox {
             Some(_) => Some(digest(request)?),
             None => None,
         };
+        self.take_in()?;
         let written = self.store.write(|tx| {
             let Some(agent) = identify(tx, caller)? else {
                 // A token of no claim proves nobody. The rules still speak first: a thread that is
@@ -195,6 +251,10 @@ impl Inbox {
                 let answer = serde_json::from_str(&replay.answer).map_err(unreadable)?;
                 return Ok((answer, Some(replay.entry_no)));
             }
+            if !O::FOR_RESERVED {
+                must_be_free(tx, &agent)?;
+            }
+            tx.see(&agent, caller.session.as_ref())?;
             let answer = f(tx, &agent)?;
             if let (Some(key), Some(digest)) = (&caller.key, &digest)
                 && answer.is_something()
@@ -204,7 +264,11 @@ impl Inbox {
                 tx.remember(&agent, key.as_str(), digest, &text)?;
             }
             Ok((answer, None))
-        })?;
+        });
+        let written = match written {
+            Err(refusal) if refusal.code == Code::LoopGuard => return Err(self.tell_human(refusal)),
+            written => written?,
+        };
         let (mut answer, replayed): (O::Answer, _) = written.value;
         answer.go_on_at(match replayed {
             Some(entry_no) => self.store.event_of(entry_no)?,
@@ -223,15 +287,32 @@ impl Inbox {
 pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> {
     tx.load_thread(id)?.ok_or_else(|| {
         Refusal::new(Code::ThreadNotFound, format!("there is no thread {id}"))
-            .hint("inbox list shows the threads of this store")
+            .hint(
+                "inbox list shows the threads of this store; inbox search finds archived ones too",
+            )
             .detail("thread_id", id.to_string())
             .into()
     })
 }
 
+/// Whether the rules allow a step, for checks that come after them.
+pub(crate) fn must_be_allowed(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    agent: &AgentName,
+    row: &ThreadRow,
+    command: Command,
+) -> Result<(), Abort> {
+    let facts = tx.facts(row, &caller.asking_as(agent))?;
+    decide(&facts, command, tx.now())
+        .map(drop)
+        .map_err(Abort::from)
+}
+
 /// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.
 pub(crate) fn take(
     tx: &mut Tx<'_>,
+    config: &Config,
     caller: &Caller,
     agent: &AgentName,
     row: ThreadRow,
@@ -245,35 +326,77 @@ pub(crate) fn take(
         _ => None,
     };
     let session = caller.session.as_ref();
+    let mut message = message;
+    let turns = match &mut message {
+        Some(message) => Some(guard::in_thread(tx, config, agent, &row, command, message)?),
+        None => None,
+    };
     let step = Step {
         agent,
         session,
         decision,
         lease_ms,
         message,
+        turns,
     };
     Ok(tx.commit_step(row, step)?)
 }
 
-/// Whom a message in a thread is for when it does not say: its holder, else who opened it, but never
-/// the sender. Nobody means the thread's own addresses.
-pub(crate) fn addressees(row: &ThreadRow, sender: &AgentName) -> Vec<Address> {
-    [row.holder.as_ref(), Some(&row.thread.created_by)]
-        .into_iter()
-        .flatten()
-        .find(|name| *name != sender)
-        .map(Address::from)
-        .into_iter()
-        .collect()
+/// Who calls: the agent it names, the one whose claim its token proves, if it was ever made, or the one
+/// whose session it is.
+fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<Option<AgentName>, Abort> {
+    match (&caller.agent, &caller.lease, &caller.session) {
+        (Some(agent), _, None) => Ok(Some(agent.clone())),
+        (Some(agent), _, Some(id)) => {
+            let owner = tx.session(id)?.map(|row| row.session.agent_id);
+            match owner.filter(|owner| owner != agent) {
+                None => Ok(Some(agent.clone())),
+                Some(owner) => Err(Refusal::input(format!(
+                    "the session {id} is {owner}'s, and {agent} is calling"
+                ))
+                .hint("pass one of --agent and --session, or those that belong together")
+                .into()),
+            }
+        }
+        (None, Some(token), _) => Ok(tx.agent_of_token(token)?),
+        (None, None, _) => caller_by_session(tx, caller).map(Some),
+    }
 }
 
-/// Who calls: the agent it names, or the one whose claim its token proves, if it was ever made.
-fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<Option<AgentName>, Abort> {
-    match (&caller.agent, &caller.lease) {
-        (Some(agent), _) => Ok(Some(agent.clone())),
-        (None, Some(token)) => Ok(tx.agent_of_token(token)?),
-        (None, None) => Ok(Some(caller.agent().cloned()?)),
+fn caller_by_session(tx: &mut Tx<'_>, caller: &Caller) -> Result<AgentName, Abort> {
+    let Some(id) = &caller.session else {
+        return Ok(caller.agent().cloned()?);
+    };
+    match tx.session(id)? {
+        Some(row) => Ok(row.session.agent_id),
+        None => Err(unknown_session(id).into()),
     }
+}
+
+fn unknown_session(id: &SessionId) -> Refusal {
+    Refusal::input(format!(
+        "who is calling? no agent was named, and the session {id} is not on the roster"
+    ))
+    .hint("pass --agent NAME, or begin the session with inbox session start --agent NAME")
+}
+
+/// Refuses names that belong to the person, to inbox itself, or to everybody, and what looks like them.
+pub(crate) fn must_be_free(tx: &mut Tx<'_>, name: &AgentName) -> Result<(), Abort> {
+    let Some(reserved) = name::reserved(name.as_str()) else {
+        return Ok(());
+    };
+    // An older store may have an agent whose name only looks like a reserved one.
+    if name.as_str() != reserved && tx.agent(name)?.is_some() {
+        return Ok(());
+    }
+    let problem = if name.as_str() == reserved {
+        format!("{name} is a reserved name: nobody on the command line may speak as it")
+    } else {
+        format!("{name} looks like the reserved name {reserved}")
+    };
+    Err(Refusal::new(Code::NotAllowed, problem)
+        .hint("inbox agent add NAME --kind human makes a person's own name; call with that")
+        .into())
 }
 
 fn nobody() -> Result<AgentName, Refusal> {

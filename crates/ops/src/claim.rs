@@ -47,7 +47,7 @@ impl Operation for Claim {
         let answer = inbox.write(self, caller, |tx, agent| {
             let row = match self.thread {
                 Some(id) => Some(thread(tx, id)?),
-                None => best(tx, agent, &labels)?,
+                None => best(tx, agent, caller, &labels)?,
             };
             let Some(row) = row else {
                 return Ok(Leased {
@@ -56,7 +56,16 @@ impl Operation for Claim {
                     next_event_id: EventId(0),
                 });
             };
-            let row = take(tx, caller, agent, row, Command::Claim { lease_ms }, None)?.row;
+            let row = take(
+                tx,
+                inbox.config(),
+                caller,
+                agent,
+                row,
+                Command::Claim { lease_ms },
+                None,
+            )?
+            .row;
             Ok(Leased {
                 lease: row.lease_with_token(),
                 thread: Some(row.thread),
@@ -70,12 +79,18 @@ impl Operation for Claim {
     }
 }
 
-/// The best candidate for an agent: the most urgent, then the oldest.
-fn best(tx: &mut Tx<'_>, agent: &AgentName, labels: &Labels) -> Result<Option<ThreadRow>, Abort> {
-    let Some(address_no) = tx.find_address(agent.as_str())? else {
-        return Ok(None);
-    };
-    let candidates = tx.claimable_to_take(labels, address_no)?;
+/// The best candidate for an agent: the most urgent, then the oldest, by every address that reaches it.
+fn best(
+    tx: &mut Tx<'_>,
+    agent: &AgentName,
+    caller: &Caller,
+    labels: &Labels,
+) -> Result<Option<ThreadRow>, Abort> {
+    let reader = tx.reader(agent, caller.session.as_ref())?;
+    let mut candidates = Vec::new();
+    for reached in &reader.addresses {
+        candidates.extend(tx.claimable_to_take(labels, reached.address_no)?);
+    }
     Ok(candidates.into_iter().min_by_key(order))
 }
 

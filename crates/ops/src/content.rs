@@ -96,6 +96,7 @@ impl Content<'_> {
         limit::bytes("the body", body, limit::BODY)?;
         let payload_json = self.payload_json.cloned().unwrap_or_else(|| json!({}));
         json_size("the payload", &payload_json)?;
+        crate::typed::wire(&payload_json)?;
         if self.artifacts.len() > limit::ARTIFACTS {
             let (found, most) = (self.artifacts.len(), limit::ARTIFACTS);
             return Err(Refusal::new(
@@ -108,24 +109,21 @@ impl Content<'_> {
             .iter()
             .map(checked)
             .collect::<Result<_, _>>()?;
-        Ok(NewMessage {
-            kind,
-            to: Vec::new(),
-            summary: summary.to_owned(),
-            body: body.to_owned(),
-            payload_json,
-            context: json!({}),
-            message_type: None,
-            parent: None,
-            expires_at: None,
-            auth: caller.auth,
-            artifacts,
-        })
+        let mut message = NewMessage::saying(kind, summary, caller.auth);
+        body.clone_into(&mut message.body);
+        message.payload_json = payload_json;
+        message.artifacts = artifacts;
+        Ok(message)
     }
 
-    /// A warning for each artifact of which nothing is known but its path.
+    /// A warning for each artifact of which nothing is known but its path, and for mail that is a document.
     pub(crate) fn warnings(self) -> Vec<String> {
-        self.artifacts
+        let words = self.body.unwrap_or_default().split_whitespace().count();
+        let is_long = (words > limit::WORDS).then(|| {
+            format!("the body has {words} words: mail is not a document; attach long texts with --artifact")
+        });
+        let unreadable = self
+            .artifacts
             .iter()
             .filter(|artifact| artifact.sha256.is_none())
             .map(|artifact| {
@@ -133,12 +131,21 @@ impl Content<'_> {
                     "{} is not a readable regular file: only its path is kept",
                     artifact.path
                 )
-            })
-            .collect()
+            });
+        unreadable.chain(is_long).collect()
     }
 }
 
 pub(crate) fn json_size(what: &str, value: &Value) -> Result<(), Refusal> {
+    // What is deeper can be written and not be read again.
+    if is_deeper(value, limit::DEPTH) {
+        let most = limit::DEPTH;
+        return Err(Refusal::new(
+            Code::TooLarge,
+            format!("{what} is nested more than {most} deep"),
+        )
+        .detail("limit", most));
+    }
     let size = value.to_string().len();
     if size > limit::PAYLOAD {
         let most = limit::PAYLOAD;
@@ -150,6 +157,24 @@ pub(crate) fn json_size(what: &str, value: &Value) -> Result<(), Refusal> {
         .detail("limit", most));
     }
     Ok(())
+}
+
+fn is_deeper(value: &Value, most: usize) -> bool {
+    let mut level: Vec<&Value> = vec![value];
+    for _ in 0..=most {
+        level = level
+            .into_iter()
+            .flat_map(|value| match value {
+                Value::Array(items) => items.iter().collect::<Vec<_>>(),
+                Value::Object(object) => object.values().collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        if level.is_empty() {
+            return false;
+        }
+    }
+    true
 }
 
 fn checked(artifact: &ArtifactRef) -> Result<NewArtifact, Refusal> {

@@ -5,9 +5,10 @@ use inbox_core::{Kind, Refusal, ThreadId};
 use inbox_store::NewMessage;
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_allowed, take, thread};
 use crate::content::message_request;
 use crate::send::posted;
+use crate::{deliver, route, typed};
 
 message_request! {
     /// Finish a thread with its result
@@ -50,8 +51,24 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
     inbox.write(request, caller, |tx, agent| {
         let row = thread(tx, id)?;
         let mut message = message.clone();
-        message.to = addressees(&row, agent);
-        let recorded = take(tx, caller, agent, row, command, Some(message))?;
-        posted(recorded, Vec::new(), warnings.clone())
+        deliver::to_thread(inbox.config(), &row, agent, &mut message, tx.now());
+        let config = inbox.config();
+        let events = route::events(command, &row, &message.payload_json);
+        must_be_allowed(tx, caller, agent, &row, command)?;
+        typed::check_step(tx, config, agent, &row, command, &message)?;
+        let mut recorded = take(tx, config, caller, agent, row, command, Some(message))?;
+        let mut warnings = warnings.clone();
+        let mut notified = Vec::new();
+        if !events.is_empty()
+            && !config.routes.is_empty()
+            && let Some(message) = &recorded.message
+        {
+            let (row, told) = route::follow(tx, config, &events, recorded.row, message)?;
+            recorded.row = row;
+            warnings.extend(told.warnings);
+            notified = told.addresses;
+        }
+        let answer = posted(recorded, Vec::new(), warnings)?;
+        Ok(Posted { notified, ..answer })
     })
 }

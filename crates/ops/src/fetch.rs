@@ -43,21 +43,27 @@ impl Operation for Fetch {
         let agent = caller.agent()?;
         let limit = page_limit(self.limit)?;
         let labels = labels(self.run.as_ref(), self.task.as_ref());
-        let answer = inbox.store().read(|tx| {
+        let answer = inbox.read(|tx| {
             let newest = tx.newest_event()?;
-            let agent_no = tx.find_agent(agent)?;
-            let Some(address_no) = tx.find_address(agent.as_str())? else {
-                return page(tx, Vec::new(), limit, newest);
-            };
+            let reader = tx.reader(agent, caller.session.as_ref())?;
+            let agent_no = (reader.agent_no > 0).then_some(reader.agent_no);
             // An unread filter may pass over some, so the page grows until it is full or all were seen.
             let mut depth = limit + 1;
             loop {
-                let mut found = if self.status.is_empty() {
-                    tx.claimable(&labels, address_no, depth)?
-                } else {
-                    tx.reached_by_status(&labels, address_no, &self.status, depth)?
-                };
-                let is_all = i64::try_from(found.len()).unwrap_or(i64::MAX) < depth;
+                let mut found: Vec<ThreadRow> = Vec::new();
+                let mut is_all = true;
+                for reached in &reader.addresses {
+                    let address_no = reached.address_no;
+                    let here = if self.status.is_empty() {
+                        tx.claimable(&labels, address_no, depth)?
+                    } else {
+                        tx.reached_by_status(&labels, address_no, &self.status, depth)?
+                    };
+                    is_all &= i64::try_from(here.len()).unwrap_or(i64::MAX) < depth;
+                    found.extend(here);
+                }
+                found.sort_by_key(order);
+                found.dedup_by_key(|row| row.thread.thread_id);
                 if self.unread {
                     let mut unread = Vec::with_capacity(found.len());
                     for row in found {
@@ -68,7 +74,6 @@ impl Operation for Fetch {
                     found = unread;
                 }
                 if is_all || i64::try_from(found.len()).unwrap_or(i64::MAX) > limit {
-                    found.sort_by_key(order);
                     return page(tx, found, limit, newest);
                 }
                 depth *= 4;

@@ -55,7 +55,7 @@ impl Operation for List {
             labels: labels(self.run.as_ref(), self.task.as_ref()),
             agent: self.agent.clone(),
         };
-        let mut answer = inbox.store().read(|tx| {
+        let mut answer = inbox.read(|tx| {
             let newest = tx.newest_event()?;
             match self.after_event {
                 None => {

@@ -1,7 +1,7 @@
 //! An answer for people and for models: a few blocks that a surface lays out for its reader.
 
 use inbox_core::record::Millis;
-use inbox_core::{Event, Message, Thread};
+use inbox_core::{Agent, Event, Message, Priority, Session, SessionState, Thread};
 
 /// A page of text. What it holds is untrusted; the surface makes it safe to print.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,6 +47,12 @@ impl Page {
     /// Adds lines as they are.
     pub fn text(mut self, text: String) -> Self {
         self.blocks.push(Block::Text(text));
+        self
+    }
+
+    /// Adds a table.
+    pub fn table(mut self, headings: Vec<&'static str>, rows: Vec<Vec<Cell>>) -> Self {
+        self.blocks.push(Block::Table { headings, rows });
         self
     }
 
@@ -127,6 +133,84 @@ impl Page {
         self
     }
 
+    /// Adds one message of an inbox: which thread it is in, whom it is for and how urgent it is, besides.
+    pub fn mail(mut self, message: &Message) -> Self {
+        let to: Vec<_> = message.to.iter().map(ToString::to_string).collect();
+        let urgency = match message.priority {
+            Priority::Normal => String::new(),
+            priority => format!("  {priority}"),
+        };
+        self.blocks.push(Block::Line(vec![Cell::Text(format!(
+            "{} → {}{urgency}",
+            message.thread_id,
+            to.join(", ")
+        ))]));
+        self.message(message)
+    }
+
+    /// Adds agents as a table.
+    pub fn agents(mut self, agents: &[Agent]) -> Self {
+        if agents.is_empty() {
+            return self.line("no agents".to_owned());
+        }
+        let rows = agents.iter().map(|agent| {
+            let labels: Vec<_> = agent
+                .roles
+                .iter()
+                .map(|role| format!("role:{role}"))
+                .chain(agent.tags.iter().cloned())
+                .collect();
+            vec![
+                Cell::Text(agent.agent_id.to_string()),
+                Cell::Text(agent.kind.to_string()),
+                Cell::Text(agent.state.map_or("-", SessionState::name).to_owned()),
+                agent
+                    .seen_at
+                    .map_or(Cell::Text("never".to_owned()), Cell::Time),
+                Cell::Text(labels.join(" ")),
+                Cell::Text(agent.name.clone()),
+            ]
+        });
+        let rows = rows.collect();
+        let headings = vec!["AGENT", "KIND", "STATE", "SEEN", "ROLES AND TAGS", "NAME"];
+        self.blocks.push(Block::Table { headings, rows });
+        self
+    }
+
+    /// Adds sessions as a table.
+    pub fn sessions(mut self, sessions: &[Session]) -> Self {
+        if sessions.is_empty() {
+            return self.line("no sessions".to_owned());
+        }
+        let rows = sessions.iter().map(|session| {
+            let labels: Vec<_> = session
+                .roles
+                .iter()
+                .map(|role| format!("role:{role}"))
+                .chain(session.tags.iter().cloned())
+                .collect();
+            vec![
+                Cell::Text(session.session_id.to_string()),
+                Cell::Text(session.agent_id.to_string()),
+                Cell::Text(session.state.to_string()),
+                Cell::Time(session.seen_at),
+                Cell::Text(labels.join(" ")),
+                Cell::Text(session.client.clone().unwrap_or_default()),
+            ]
+        });
+        let rows = rows.collect();
+        let headings = vec![
+            "SESSION",
+            "AGENT",
+            "STATE",
+            "SEEN",
+            "ROLES AND TAGS",
+            "CLIENT",
+        ];
+        self.blocks.push(Block::Table { headings, rows });
+        self
+    }
+
     /// Adds one message: who, what, when, and its text.
     pub fn message(mut self, message: &Message) -> Self {
         let trust = if message.verified {
@@ -142,7 +226,7 @@ impl Page {
             Cell::Text(message.summary.clone()),
             Cell::Time(message.created_at),
         ]));
-        if !message.body.is_empty() {
+        if !message.body.is_empty() && message.body.trim() != message.summary {
             let indented: Vec<_> = message
                 .body
                 .trim_end()

@@ -25,7 +25,16 @@ impl Operation for Release {
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Released, Refusal> {
         inbox.write(self, caller, |tx, agent| {
             let row = thread(tx, self.thread)?;
-            let row = take(tx, caller, agent, row, Command::Release, None)?.row;
+            let row = take(
+                tx,
+                inbox.config(),
+                caller,
+                agent,
+                row,
+                Command::Release,
+                None,
+            )?
+            .row;
             Ok(Released {
                 thread: row.thread,
                 next_event_id: EventId(0),

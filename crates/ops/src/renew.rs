@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Leased;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 use crate::claim::lease_ms;
+use crate::config::Config;
 
 /// Hold a thread for longer
 ///
@@ -32,7 +33,7 @@ impl Operation for Renew {
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Leased, Refusal> {
         let lease_ms = lease_ms(self.lease_seconds)?;
         inbox.write(self, caller, |tx, agent| {
-            renew(tx, agent, caller, self.thread, lease_ms)
+            renew(tx, inbox.config(), agent, caller, self.thread, lease_ms)
         })
     }
 }
@@ -40,13 +41,23 @@ impl Operation for Renew {
 /// Extends the caller's lease by the rules.
 pub(crate) fn renew(
     tx: &mut Tx<'_>,
+    config: &Config,
     agent: &inbox_core::AgentName,
     caller: &Caller,
     id: ThreadId,
     lease_ms: i64,
 ) -> Result<Leased, Abort> {
     let row = thread(tx, id)?;
-    let row = take(tx, caller, agent, row, Command::Renew { lease_ms }, None)?.row;
+    let row = take(
+        tx,
+        config,
+        caller,
+        agent,
+        row,
+        Command::Renew { lease_ms },
+        None,
+    )?
+    .row;
     Ok(Leased {
         lease: row.lease_with_token(),
         thread: Some(row.thread),

@@ -3,9 +3,10 @@
 use inbox_core::{Address, Kind, Refusal, ThreadId};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, addressees, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
 use crate::content::message_request;
-use crate::send::add_message;
+use crate::deliver;
+use crate::send::{add_message, posted};
 
 message_request! {
     /// Reply inside a thread
@@ -38,18 +39,14 @@ impl Operation for Reply {
             let mut message = message.clone();
             let row = thread(tx, self.thread)?;
             message.parent = row.thread.latest_message_id;
-            if message.to.is_empty() {
-                message.to = addressees(&row, agent);
-            }
-            add_message(
-                tx,
-                self.thread,
-                caller,
-                agent,
-                message,
-                Vec::new(),
-                self.content().warnings(),
-            )
+            let delivery = if message.to.is_empty() {
+                deliver::to_thread(inbox.config(), &row, agent, &mut message, tx.now());
+                Vec::new()
+            } else {
+                deliver::address(tx, inbox.config(), &mut message, None)?
+            };
+            let recorded = add_message(tx, inbox.config(), self.thread, caller, agent, message)?;
+            posted(recorded, delivery, self.content().warnings())
         })
     }
 }

@@ -1,14 +1,17 @@
 //! `send`: a new thread, or a message in one.
 
 use inbox_core::lifecycle::Command;
-use inbox_core::record::Millis;
-use inbox_core::{Address, Kind, Label, Mode, Priority, RefType, Refusal, ThreadId, limit};
+use inbox_core::{
+    Address, Code, Kind, Label, MessageId, Priority, RefType, Refusal, ThreadId, limit,
+};
 use inbox_store::{Abort, NewMessage, NewThread, Tx};
 use serde_json::Value;
 
 use crate::answer::{Delivery, Posted};
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::config::Config;
 use crate::content::{json_size, message_request};
+use crate::{deliver, guard, typed};
 
 message_request! {
     /// Open a thread, or add a message to one
@@ -53,6 +56,12 @@ message_request! {
         /// Say which entity a new thread is about
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub ref_id: Option<Label>,
+        /// Start work from a brief: a Wire of that type, whose goal is the subject
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub brief: Option<Value>,
+        /// Say which message this one follows from, where that is not clear by itself
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub parent: Option<MessageId>,
     }
 }
 
@@ -63,14 +72,48 @@ impl Operation for Send {
     type Answer = Posted;
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
-        match self.thread {
-            Some(thread) => self.add(thread, inbox, caller),
-            None => self.open(inbox, caller),
+        match (self.thread, &self.brief) {
+            (Some(thread), None) => self.add(thread, inbox, caller),
+            (None, None) => self.open(inbox, caller),
+            (None, Some(brief)) => {
+                let mut request = self.with_brief(inbox.config(), brief)?;
+                request.brief = None;
+                request.open(inbox, caller)
+            }
+            (Some(thread), Some(_)) => Err(Refusal::input(format!(
+                "--brief starts new work, and does not go with --thread {thread}"
+            ))),
         }
     }
 }
 
 impl Send {
+    /// The request that a brief stands for: what it does not say itself, the brief says.
+    fn with_brief(&self, config: &Config, json: &Value) -> Result<Send, Refusal> {
+        if self.payload_json.is_some() || self.kind.is_some_and(|kind| kind != Kind::Task) {
+            return Err(Refusal::input(
+                "a brief is the payload of a task: --payload-json and --kind do not go with it",
+            ));
+        }
+        let brief = typed::brief(config, json)?;
+        let mut request = self.clone();
+        let goal: String = brief.goal.chars().take(limit::SUBJECT).collect();
+        request.subject.get_or_insert(goal);
+        if request.body.is_none() {
+            request.body = Some(brief.context.clone()).filter(|text| !text.is_empty());
+        }
+        if let Some(task) = &brief.env.task_id {
+            let label: Label = task.parse()?;
+            if request.ref_type.is_none() && request.ref_id.is_none() {
+                request.ref_type = Some(RefType::Task);
+                request.ref_id = Some(label.clone());
+            }
+            request.task.get_or_insert(label);
+        }
+        request.payload_json = Some(json.clone());
+        Ok(request)
+    }
+
     fn open(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         let subject = self.subject.as_deref().ok_or_else(|| {
             Refusal::input("a new thread needs a subject")
@@ -95,9 +138,12 @@ impl Send {
                 run: self.run.as_ref().map(ToString::to_string),
                 task: self.task.as_ref().map(ToString::to_string),
                 entity: entity.clone(),
+                own: None,
             };
-            let message = self.with_expiry(message.clone(), tx.now());
-            let delivery = deliveries(tx, &message.to)?;
+            let mut message = message.clone();
+            self.check_parent(tx)?;
+            let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
+            guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
             let recorded = tx.open_thread(agent, caller.session.as_ref(), new, message)?;
             posted(recorded, delivery, self.content().warnings())
         })
@@ -121,17 +167,11 @@ impl Send {
         let kind = self.kind.unwrap_or(Kind::Event);
         let message = self.message(caller, kind, None)?;
         inbox.write(self, caller, |tx, agent| {
-            let message = self.with_expiry(message.clone(), tx.now());
-            let delivery = deliveries(tx, &message.to)?;
-            add_message(
-                tx,
-                id,
-                caller,
-                agent,
-                message,
-                delivery,
-                self.content().warnings(),
-            )
+            let mut message = message.clone();
+            self.check_parent(tx)?;
+            let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
+            let recorded = add_message(tx, inbox.config(), id, caller, agent, message)?;
+            posted(recorded, delivery, self.content().warnings())
         })
     }
 
@@ -156,6 +196,7 @@ impl Send {
             message.context = context.clone();
         }
         message.message_type = self.message_type.as_ref().map(ToString::to_string);
+        message.parent = self.parent;
         for address in &self.to {
             if !message.to.contains(address) {
                 message.to.push(address.clone());
@@ -164,73 +205,33 @@ impl Send {
         Ok(message)
     }
 
-    /// Expiry as asked for, else the longest of the addresses' own.
-    fn with_expiry(&self, mut message: NewMessage, now: Millis) -> NewMessage {
-        let by_mode = || {
-            let hours: Option<Vec<i64>> = message
-                .to
-                .iter()
-                .map(|address| address.mode().default_ttl_hours())
-                .collect();
-            hours.and_then(|hours| hours.into_iter().max())
-        };
-        message.expires_at = self
-            .ttl_hours
-            .or_else(by_mode)
-            .map(|hours| Millis(now.0 + hours * 3_600_000));
-        message
+    fn check_parent(&self, tx: &mut Tx<'_>) -> Result<(), Abort> {
+        match self.parent {
+            Some(parent) if tx.spoken(parent)?.is_none() => Err(no_message(parent).into()),
+            _ => Ok(()),
+        }
     }
+}
+
+/// There is no such message.
+pub(crate) fn no_message(id: MessageId) -> Refusal {
+    Refusal::new(Code::MessageNotFound, format!("there is no message {id}"))
+        .hint("inbox show --thread ID lists the messages of a thread")
+        .detail("message_id", id.to_string())
 }
 
 /// Adds a message to a thread, by the rules.
 pub(crate) fn add_message(
     tx: &mut Tx<'_>,
+    config: &Config,
     id: ThreadId,
     caller: &Caller,
     agent: &inbox_core::AgentName,
     message: NewMessage,
-    delivery: Vec<Delivery>,
-    warnings: Vec<String>,
-) -> Result<Posted, Abort> {
+) -> Result<inbox_store::Recorded, Abort> {
     let row = thread(tx, id)?;
     let command = Command::Append(message.kind);
-    let recorded = take(tx, caller, agent, row, command, Some(message))?;
-    posted(recorded, delivery, warnings)
-}
-
-/// How each address is read now, and what its sender should know.
-fn deliveries(tx: &mut Tx<'_>, to: &[Address]) -> Result<Vec<Delivery>, Abort> {
-    let mut found = Vec::with_capacity(to.len());
-    for address in to {
-        let (reaches, note) = match address.mode() {
-            Mode::Agent => match address.as_str().parse() {
-                Ok(name) if tx.find_agent(&name)?.is_some() => (1, None),
-                _ => (
-                    0,
-                    Some("nobody has this name yet; it reaches the first who does"),
-                ),
-            },
-            Mode::Role => (
-                0,
-                Some("nobody holds this role now; it waits for the first who does"),
-            ),
-            Mode::Tag => (
-                0,
-                Some("no session has this tag now; it waits until it expires"),
-            ),
-            Mode::Broadcast => (
-                0,
-                Some("no session is alive now; it waits until it expires"),
-            ),
-        };
-        found.push(Delivery {
-            address: address.clone(),
-            mode: address.mode(),
-            reaches,
-            note: note.map(str::to_owned),
-        });
-    }
-    Ok(found)
+    take(tx, config, caller, agent, row, command, Some(message))
 }
 
 /// The answer to a recorded message.
@@ -250,6 +251,7 @@ pub(crate) fn posted(
         message,
         artifacts: recorded.artifacts,
         delivery,
+        notified: Vec::new(),
         warnings,
         next_event_id: inbox_core::EventId(0),
     })

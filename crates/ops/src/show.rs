@@ -1,19 +1,38 @@
 //! `show`: one thread, whole.
 
-use inbox_core::{Artifact, EventId, Lease, Message, Refusal, Thread, ThreadId};
+use inbox_core::{Artifact, Code, Entity, EventId, Lease, Message, Refusal, Thread, ThreadId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::note::thread_of;
 use crate::page::Page;
 
 /// Show one thread with its whole history
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {
     /// Show this thread
-    pub thread: ThreadId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    /// Show the notes on an entity: task:ID, phase:ID, stage:ID, project:ID or agent:NAME
+    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub entity: Option<Entity>,
+    /// Give every message in its Wire form too
+    #[serde(default)]
+    pub wire: bool,
+}
+
+impl Show {
+    /// Shows this thread.
+    pub fn of(thread: ThreadId) -> Self {
+        Show {
+            thread: Some(thread),
+            ..Show::default()
+        }
+    }
 }
 
 /// A thread, whole.
@@ -27,6 +46,12 @@ pub struct Shown {
     pub artifacts: Vec<Artifact>,
     /// Who holds it, without the token, or null.
     pub lease: Option<Lease>,
+    /// Its messages in their Wire form; `show --wire` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wires: Vec<Value>,
+    /// Other threads about the same entity, the newest first; `show --ref` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<Thread>,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -38,12 +63,36 @@ impl Operation for Show {
     type Answer = Shown;
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Shown, Refusal> {
-        inbox.store().read(|tx| {
-            let row = thread(tx, self.thread)?;
-            let messages = tx.messages(self.thread)?;
-            let artifacts = tx.artifacts(self.thread)?;
+        inbox.read(|tx| {
+            let mut related = Vec::new();
+            let row = match (self.thread, &self.entity) {
+                (Some(id), None) => thread(tx, id)?,
+                (None, Some(entity)) => {
+                    let row = thread_of(tx, entity)?.ok_or_else(|| no_notes(entity))?;
+                    let about = tx.threads_by_ref(entity.ref_type, entity.ref_id.as_str(), 100)?;
+                    related.extend(about.into_iter().map(|row| row.thread));
+                    related.retain(|other| other.thread_id != row.thread.thread_id);
+                    row
+                }
+                _ => {
+                    return Err(
+                        Refusal::input("show one thread, or the notes on one entity")
+                            .hint("inbox show --thread ID, or inbox show --ref task:ID")
+                            .into(),
+                    );
+                }
+            };
+            let id = row.thread.thread_id;
+            let messages = tx.messages(id)?;
+            let artifacts = tx.artifacts(id)?;
             let next_event_id = tx.newest_event()?;
+            let forms = messages.iter().filter(|_| self.wire);
+            let wires = forms
+                .map(|message| inbox_wire::form(message, &row.thread))
+                .collect();
             Ok(Shown {
+                wires,
+                related,
                 lease: row.lease(),
                 thread: row.thread,
                 messages,
@@ -54,12 +103,27 @@ impl Operation for Show {
     }
 }
 
+fn no_notes(entity: &Entity) -> Refusal {
+    Refusal::new(
+        Code::ThreadNotFound,
+        format!("there is no note on {entity}"),
+    )
+    .hint(format!(
+        "inbox note --ref {entity} --note TEXT posts the first"
+    ))
+    .detail("ref", entity.to_string())
+}
+
 impl Answer for Shown {
     fn go_on_at(&mut self, next_event_id: EventId) {
         self.next_event_id = next_event_id;
     }
 
     fn page(&self) -> Page {
+        if !self.wires.is_empty() {
+            let lines = self.wires.iter().map(|wire| format!("{wire}\n"));
+            return Page::default().text(lines.collect());
+        }
         let mut page = Page::default().thread_line(&self.thread);
         if let Some(lease) = &self.lease {
             page = page.until(
@@ -84,6 +148,9 @@ impl Answer for Shown {
                     artifact.artifact_id, artifact.path
                 ));
             }
+        }
+        for thread in &self.related {
+            page = page.thread_line(thread);
         }
         page
     }

@@ -99,7 +99,7 @@ impl Waiting for WaitReply {
                 "--after-message and --after-event say the same in two ways: pass one",
             ));
         }
-        let (answer, now) = inbox.store().read(|tx| {
+        let (answer, now) = inbox.read(|tx| {
             self.look(tx, state, caller)
                 .map(|answer| (answer, tx.now()))
         })?;
@@ -115,7 +115,7 @@ impl Waiting for WaitReply {
                     .clone()
                     .or(row.holder)
                     .ok_or_else(|| lost(self.thread))?;
-                renew(tx, &agent, caller, self.thread, lease_ms).map(|_| tx.now())
+                renew(tx, inbox.config(), &agent, caller, self.thread, lease_ms).map(|_| tx.now())
             })?;
             held.renew_at = renew_at(renewed.value, lease_ms);
         }

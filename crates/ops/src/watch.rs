@@ -97,7 +97,7 @@ impl Waiting for Watch {
             thread: self.thread,
             agent: caller.agent.clone(),
         };
-        let answer = inbox.store().read(|tx| {
+        let answer = inbox.read(|tx| {
             let newest = tx.newest_event()?;
             if let Some(thread) = self.thread {
                 crate::call::thread(tx, thread)?;

@@ -1,0 +1,174 @@
+//! What users may decide: how long mail lives, when a session counts as dead, how far agents may go on
+//! without a person, and who hears of what.
+
+use std::path::PathBuf;
+
+use inbox_core::{Address, Mode, Priority};
+use serde::{Deserialize, Serialize};
+
+/// Every setting, with its value when nobody said otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How long messages live.
+    pub expiry: Expiry,
+    /// When somebody counts as gone.
+    pub presence: Presence,
+    /// How far agents may go on without a person.
+    pub guard: Guard,
+    /// What a prompt is made of.
+    pub prompt: PromptSources,
+    /// Who hears of what.
+    #[serde(rename = "route")]
+    pub routes: Vec<Route>,
+    /// The folder beside the store: contracts, skills and archives are there.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
+}
+
+impl Config {
+    /// A file in a folder beside the store.
+    pub fn beside(&self, folder: &str, file: &str) -> Option<PathBuf> {
+        // Names come from messages: none may lead out of its folder.
+        let is_plain = !file.contains(['/', '\\']) && !file.starts_with("..");
+        let place = self.folder.as_ref().filter(|_| is_plain)?.join(folder);
+        Some(if file.is_empty() {
+            place
+        } else {
+            place.join(file)
+        })
+    }
+}
+
+/// How long a message to each sort of address lives, in hours; 0 is for ever.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expiry {
+    /// To an agent.
+    pub agent_hours: i64,
+    /// To a session.
+    pub session_hours: i64,
+    /// To a role.
+    pub role_hours: i64,
+    /// To a tag.
+    pub tag_hours: i64,
+    /// To all.
+    pub broadcast_hours: i64,
+    /// To an outside agent on the ledger.
+    pub ledger_hours: i64,
+}
+
+/// When somebody counts as gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Presence {
+    /// A session that was not seen for so many minutes is dead.
+    pub dead_after_minutes: i64,
+    /// Who writes to an agent that was not seen for so many minutes is told.
+    pub silent_after_minutes: i64,
+}
+
+/// How far agents may go on without a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Guard {
+    /// The longest chain of messages, each of which follows from the one before; 0 is no limit.
+    pub max_hops: i64,
+    /// How often agents may take turns in one thread; 0 is no limit.
+    pub max_turns: i64,
+    /// How often one agent may say the same to the same within the window; 0 is no limit.
+    pub max_repeats: i64,
+    /// The window for repeats, and for what a new message follows from.
+    pub window_minutes: i64,
+}
+
+/// Where the parts of a prompt come from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PromptSources {
+    /// The folder of skills; `skills` beside the store when it is not set.
+    pub skills: Option<String>,
+    /// A command that prints what the agent remembers. It is given the goal on its standard input.
+    pub memory: Vec<String>,
+}
+
+/// Who hears of an event, and how urgently.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// The event: `task.blocked`, `task.complete`, `task.failed`, `phase.complete`, `*.note`, or
+    /// `blocker.` and a blocker type.
+    pub on: String,
+    /// The addresses.
+    pub to: Vec<Address>,
+    /// How urgent the notice is, by name or number; the thread's own priority unless it is said.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "by_name_or_number"
+    )]
+    pub priority: Option<Priority>,
+}
+
+fn by_name_or_number<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Priority>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    let text = match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    };
+    serde_json::from_value(text.into())
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+impl Default for Expiry {
+    fn default() -> Self {
+        let hours = |mode: Mode| mode.default_ttl_hours().unwrap_or(0);
+        Expiry {
+            agent_hours: hours(Mode::Agent),
+            session_hours: hours(Mode::Session),
+            role_hours: hours(Mode::Role),
+            tag_hours: hours(Mode::Tag),
+            broadcast_hours: hours(Mode::Broadcast),
+            ledger_hours: hours(Mode::Ledger),
+        }
+    }
+}
+
+impl Expiry {
+    /// How long a message to such an address lives, in hours.
+    pub fn hours(&self, mode: Mode) -> Option<i64> {
+        let hours = match mode {
+            Mode::Agent => self.agent_hours,
+            Mode::Session => self.session_hours,
+            Mode::Role => self.role_hours,
+            Mode::Tag => self.tag_hours,
+            Mode::Broadcast => self.broadcast_hours,
+            Mode::Ledger => self.ledger_hours,
+            Mode::Entity => 0,
+        };
+        (hours > 0).then_some(hours)
+    }
+}
+
+impl Default for Presence {
+    fn default() -> Self {
+        Presence {
+            dead_after_minutes: inbox_store::DEAD_AFTER_MS / 60_000,
+            silent_after_minutes: 60,
+        }
+    }
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Guard {
+            max_hops: 200,
+            max_turns: 200,
+            max_repeats: 20,
+            window_minutes: 60,
+        }
+    }
+}

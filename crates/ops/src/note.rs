@@ -1,0 +1,114 @@
+//! `note`: a word on an entity's own thread.
+
+use inbox_core::lifecycle::Command;
+use inbox_core::{Address, Entity, Kind, Priority, Refusal, limit};
+use inbox_store::{Abort, NewThread, ThreadRow, Tx};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Posted;
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take};
+use crate::content::{ArtifactRef, Content};
+use crate::route::is_for;
+use crate::send::posted;
+use crate::{deliver, guard};
+
+/// Post a note to a task, phase, stage, project or agent
+///
+/// The notes on an entity are one thread, which show --ref prints. Everyone in --notify finds the note in its
+/// inbox at once.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Note {
+    /// Say what it is about: task:ID, phase:ID, stage:ID, project:ID or agent:NAME
+    #[serde(rename = "ref")]
+    pub entity: Entity,
+    /// Say it, in Markdown
+    pub note: String,
+    /// Put it into this inbox; repeat for several
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<Address>,
+    /// Say how urgent it is, by name or number 1 to 5
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Attach files by reference
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactRef>,
+}
+
+impl Operation for Note {
+    const NAME: &'static str = "note";
+    const EFFECT: Effect = Effect::Write;
+    const IDENTITY: Identity = Identity::Required;
+    type Answer = Posted;
+
+    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
+        limit::required("the note", &self.note, limit::NOTE)?;
+        let content = Content {
+            summary: Some(first_line(&self.note)),
+            body: Some(&self.note),
+            payload_json: None,
+            artifacts: &self.artifacts,
+        };
+        let mut message = content.message(caller, Kind::Event, None)?;
+        let event = format!("{}.note", self.entity.ref_type);
+        message.message_type = Some(event.clone());
+        message.priority = self.priority;
+        inbox.write(self, caller, |tx, agent| {
+            let config = inbox.config();
+            let mut message = message.clone();
+            message.to.clone_from(&self.notify);
+            for route in config
+                .routes
+                .iter()
+                .filter(|route| is_for(&route.on, &event))
+            {
+                message.to.extend(route.to.iter().cloned());
+                message.priority = message.priority.or(route.priority);
+            }
+            let delivery = deliver::address(tx, config, &mut message, None)?;
+            let own = commentary(&self.entity);
+            if message.to.is_empty() {
+                message.to.push(own.clone());
+            }
+            let recorded = match thread_of(tx, &self.entity)? {
+                Some(row) => {
+                    let command = Command::Append(Kind::Event);
+                    take(tx, config, caller, agent, row, command, Some(message))?
+                }
+                None => {
+                    guard::opening(tx, config, caller, agent, &mut message)?;
+                    let new = NewThread {
+                        subject: format!("notes on {}", self.entity),
+                        priority: Priority::Normal,
+                        run: None,
+                        task: None,
+                        entity: Some((self.entity.ref_type, self.entity.ref_id.to_string())),
+                        own: Some(own),
+                    };
+                    tx.open_thread(agent, caller.session.as_ref(), new, message)?
+                }
+            };
+            let notified = delivery.iter().map(|it| it.address.clone()).collect();
+            let answer = posted(recorded, delivery, content.warnings())?;
+            Ok(Posted { notified, ..answer })
+        })
+    }
+}
+
+fn commentary(entity: &Entity) -> Address {
+    Address::entity(entity.ref_type, entity.ref_id.as_str())
+}
+
+/// The thread of the notes on an entity, once there is one.
+pub(crate) fn thread_of(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<ThreadRow>, Abort> {
+    Ok(tx.thread_of_address(&commentary(entity))?)
+}
+
+fn first_line(note: &str) -> &str {
+    let line = note.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(200) {
+        Some((end, _)) => &line[..end],
+        None => line,
+    }
+}
