@@ -4,6 +4,7 @@
 //! outcome passes through [`main`], the only place that prints an error and chooses an exit status.
 
 mod args;
+mod config;
 mod find;
 mod local;
 mod operation;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::local;
 
-pub(crate) use request::request;
+pub(crate) use request::{read_body, request};
 
 /// What the arguments ask for.
 pub(crate) enum Parsed {
@@ -43,6 +43,7 @@ pub(crate) struct Globals {
 pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
     // Only the command that is called is built: the others cost time and help nobody.
     let called = called(argv);
+    let called = called.as_deref();
     let mut builder = build(called);
     let mut matches = match std::mem::take(&mut builder.command).try_get_matches_from(argv) {
         Ok(matches) => matches,
@@ -59,7 +60,12 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         }
         Err(error) => return Err(usage(&error, called)),
     };
-    let (name, matches) = matches.remove_subcommand().ok_or_else(no_command)?;
+    let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(no_command)?;
+    // A command of two words, such as `agent add`.
+    if let Some((second, inner)) = matches.remove_subcommand() {
+        name = format!("{name} {second}");
+        matches = inner;
+    }
     let fields = builder.fields.into_iter().find(|(of, _)| *of == name);
     let text = |id: &str| matches.get_one::<String>(id).cloned();
     let globals = Globals {
@@ -75,20 +81,39 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
     })
 }
 
-/// The command among the arguments: the first that is neither a flag nor a flag's value. An agent may
-/// be named like a command.
-fn called(argv: &[OsString]) -> Option<&str> {
+/// The command among the arguments: the first word, or two, that are neither a flag nor a flag's value. An
+/// agent may be named like a command.
+fn called(argv: &[OsString]) -> Option<String> {
     let mut words = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
-    let word = loop {
+    let mut next = || loop {
         match words.next()? {
             "--db" | "--agent" | "--session" => drop(words.next()),
             // The help before a command is that of all commands.
             "-h" | "--help" => return None,
             flag if flag.starts_with('-') => {}
-            word => break word,
+            word => return Some(word),
         }
     };
-    names().iter().any(|name| name == word).then_some(word)
+    let first = next()?;
+    let names = names();
+    if names.iter().any(|name| name == first) {
+        // Some have further commands below them, such as `dead-letters`.
+        let is_group = names.iter().any(|name| is_below(name, first));
+        let whole = next()
+            .filter(|_| is_group)
+            .map(|second| format!("{first} {second}"));
+        return whole
+            .filter(|whole| names.contains(whole))
+            .or_else(|| (!is_group).then(|| first.to_owned()));
+    }
+    let whole = format!("{first} {}", next()?);
+    names.contains(&whole).then_some(whole)
+}
+
+/// Whether a command is one of the second words of a group.
+fn is_below(name: &str, group: &str) -> bool {
+    name.strip_prefix(group)
+        .is_some_and(|rest| rest.starts_with(' '))
 }
 
 fn no_command() -> Refusal {
@@ -126,12 +151,16 @@ fn build(only: Option<&str>) -> Builder<'_> {
     let mut builder = Builder {
         only,
         command: base(),
+        groups: Vec::new(),
         fields: Vec::new(),
     };
     builder.command = local::commands(only)
         .into_iter()
         .fold(builder.command, Command::subcommand);
     inbox_ops::each_operation(&mut builder);
+    for group in std::mem::take(&mut builder.groups) {
+        builder.command = builder.command.subcommand(group);
+    }
     builder
 }
 
@@ -180,8 +209,53 @@ fn base() -> Command {
 struct Builder<'a> {
     only: Option<&'a str>,
     command: Command,
+    /// Commands that only hold others.
+    groups: Vec<Command>,
     /// What was found in the schemas, by operation: the request is made from it again.
     fields: Vec<(&'static str, Vec<Field>)>,
+}
+
+impl Builder<'_> {
+    /// Adds a command, below its group when it has two words.
+    fn add(&mut self, name: &str, command: Command) {
+        let Some((first, second)) = name.split_once(' ') else {
+            self.command = std::mem::take(&mut self.command).subcommand(command);
+            return;
+        };
+        let command = command.name(second.to_owned());
+        // A command may do something by itself and hold others too.
+        if self.command.find_subcommand(first).is_some() {
+            self.command = std::mem::take(&mut self.command)
+                .mut_subcommand(first, |holder| holder.subcommand(command));
+            return;
+        }
+        let at = self
+            .groups
+            .iter()
+            .position(|group| group.get_name() == first);
+        let group = match at {
+            Some(at) => self.groups.remove(at),
+            None => group(first),
+        };
+        self.groups
+            .insert(at.unwrap_or(self.groups.len()), group.subcommand(command));
+    }
+}
+
+/// A command that only holds others.
+fn group(name: &str) -> Command {
+    let about = match name {
+        "agent" => "Keep the roster: who there is",
+        "session" => "Keep the roster: who is there now",
+        "dead-letters" => "See what reached nobody, and give it another address",
+        "wire" => "Work with typed, versioned messages",
+        "card" => "Work with agents' typed identities",
+        _ => "",
+    };
+    Command::new(name.to_owned())
+        .about(about)
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
 }
 
 impl Visitor for Builder<'_> {
@@ -190,7 +264,7 @@ impl Visitor for Builder<'_> {
             let (about, fields) = fields::<O>();
             let command = subcommand::<O>(&about, &fields);
             self.fields.push((O::NAME, fields));
-            self.command = std::mem::take(&mut self.command).subcommand(command);
+            self.add(O::NAME, command);
         }
     }
 
@@ -229,6 +303,10 @@ enum Form {
     /// Values of any text: the flag repeats.
     Repeated,
     Artifacts,
+    /// A document in a file: JSON.
+    JsonFile,
+    /// What the command is about: the words after its name.
+    Plain,
 }
 
 /// A field of a request.
@@ -279,6 +357,10 @@ fn form(name: &str, property: &Value) -> Form {
     };
     if name == "artifacts" {
         Form::Artifacts
+    } else if matches!(name, "brief" | "card") {
+        Form::JsonFile
+    } else if name == "query" {
+        Form::Plain
     } else if types.contains(&"boolean") {
         Form::Switch
     } else if types.contains(&"integer") {
@@ -305,19 +387,35 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
     if !long.is_empty() {
         command = command.long_about(format!("{short}\n\n{}", long.replace('\n', " ")));
     }
+    // The name of `card set` may be left away, and stands before the file.
+    command = command.allow_missing_positional(O::NAME == "card set");
     for field in fields {
         // The filter of an operation that asks nobody is the global flag.
         if O::IDENTITY == Identity::Ignored && field.name == "agent" {
             continue;
         }
-        command = command.arg(argument(field));
-        if field.name == "body" {
-            let file = Arg::new("body_file")
-                .long("body-file")
+        // What is made from files is no flag.
+        if field.name == "batch" {
+            continue;
+        }
+        match place(O::NAME, &field.name) {
+            Place::Flag => command = command.arg(argument(field)),
+            Place::Word => command = command.arg(word(field)),
+            Place::Either => {
+                command = command
+                    .arg(argument(field).required(false))
+                    .arg(word(field));
+            }
+        }
+        if is_long_text(&field.name) {
+            let file = Arg::new(format!("{}_file", field.name))
+                .long(format!("{}-file", field.name))
                 .value_name("PATH")
-                .conflicts_with("body");
-            command = command
-                .arg(file.help("Read the body from this file, or from standard input for -"));
+                .conflicts_with(field.name.clone());
+            command = command.arg(file.help(format!(
+                "Read the {} from this file, or from standard input for -",
+                field.name
+            )));
         }
     }
     if O::EFFECT != Effect::Read {
@@ -330,11 +428,58 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
         command =
             command.arg(key.help("Make a retry safe: the same key has one effect and one answer"));
     }
+    // What reads and writes files is not in the request.
+    command = local::with_files(O::NAME, command);
     if has_sender::<O>() {
         let from = Arg::new("from").long("from").value_name("AGENT");
         command = command.arg(from.help("Say who is sending, like --agent"));
     }
     command
+}
+
+/// Whether a text may be long enough to stand in a file.
+pub(super) fn is_long_text(field: &str) -> bool {
+    matches!(field, "body" | "note" | "persona")
+}
+
+/// Where a field stands on the command line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Behind its flag.
+    Flag,
+    /// By itself.
+    Word,
+    /// Either.
+    Either,
+}
+
+fn place(command: &str, field: &str) -> Place {
+    match (command, field) {
+        (_, "slug" | "id") | ("card validate" | "card set", "card") => Place::Word,
+        ("ack" | "receipts" | "dead-letters readdress", "message") => Place::Either,
+        _ => Place::Flag,
+    }
+}
+
+/// The argument that stands by itself has the name of its field, and a mark when there is a flag too.
+pub(super) fn word_id(name: &str) -> String {
+    format!("{name}+")
+}
+
+fn word(field: &Field) -> Arg {
+    let name = match field.name.as_str() {
+        "slug" => "NAME".to_owned(),
+        "card" => "FILE".to_owned(),
+        name => name.to_uppercase(),
+    };
+    let arg = Arg::new(word_id(&field.name))
+        .value_name(name)
+        .required(field.is_required && field.name == "card")
+        .help(field.help.clone());
+    match field.form {
+        Form::Repeated | Form::Words => arg.action(ArgAction::Append).num_args(0..),
+        _ => arg,
+    }
 }
 
 /// Whether `--from` names the caller, as in spec 001.
@@ -344,9 +489,12 @@ fn has_sender<O: Operation>() -> bool {
 
 fn argument(field: &Field) -> Arg {
     let arg = Arg::new(field.name.clone())
-        .long(field.flag())
         .help(field.help.clone())
-        .required(field.is_required);
+        .required(field.is_required && !is_long_text(&field.name));
+    if field.form == Form::Plain {
+        return arg.value_name("WORDS").num_args(1..);
+    }
+    let arg = arg.long(field.flag());
     let value_name = field.flag().to_uppercase().replace('-', "_");
     match field.form {
         Form::Switch => arg.action(ArgAction::SetTrue),
@@ -355,7 +503,7 @@ fn argument(field: &Field) -> Arg {
         Form::Text => {
             let is_prose = matches!(
                 field.name.as_str(),
-                "summary" | "body" | "subject" | "reason"
+                "summary" | "body" | "subject" | "reason" | "note" | "persona"
             );
             arg.value_name(if is_prose {
                 "TEXT".to_owned()
@@ -370,5 +518,7 @@ fn argument(field: &Field) -> Arg {
             .value_delimiter(','),
         Form::Repeated => arg.value_name(value_name).action(ArgAction::Append),
         Form::Artifacts => arg.value_name("PATH").action(ArgAction::Append),
+        Form::Plain => arg,
+        Form::JsonFile => arg.value_name("FILE"),
     }
 }

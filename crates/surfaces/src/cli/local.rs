@@ -2,6 +2,8 @@
 
 mod artifact;
 mod doctor;
+mod files;
+mod wire;
 
 use std::path::Path;
 
@@ -11,12 +13,22 @@ use inbox_core::{Code, Refusal};
 use inbox_store::{Location, Store};
 use serde_json::json;
 
-use super::{Context, Ended, find, operation};
+use super::{Context, Ended, config, find, operation};
 
 pub(crate) use artifact::describe as artifact;
+pub(crate) use files::with_files;
 
 /// Their names.
-pub(crate) const NAMES: &[&str] = &["init", "backup", "doctor", "completions", "man", "skill"];
+pub(crate) const NAMES: &[&str] = &[
+    "init",
+    "backup",
+    "doctor",
+    "config",
+    "wire",
+    "completions",
+    "man",
+    "skill",
+];
 
 /// The skill that agents read.
 const SKILL: &str = include_str!("../../../../skills/inbox/SKILL.md");
@@ -39,6 +51,10 @@ fn describe(command: Command, name: &str) -> Command {
             .about("Copy the store to a new file while others write")
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "doctor" => command.about("Check the store and this machine, and say what to do"),
+        "config" => command.about("Show each setting and where it came from").long_about(
+            "Show each setting and where it came from\n\nThe user's own inbox.toml, over it the one beside the store, over both the environment: INBOX_GUARD_MAX_TURNS sets guard.max_turns.",
+        ),
+        "wire" => wire::describe(command),
         "completions" => command
             .about("Print completions for a shell")
             .arg(Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh")),
@@ -61,6 +77,12 @@ pub(crate) fn run(
         "init" => init(context),
         "backup" => backup(context, &text("to").unwrap_or_default()),
         "doctor" => doctor::run(context),
+        "config" => config::show(context),
+        "wire validate" | "wire schema" | "wire new" | "wire types" => {
+            wire::run(name, matches, context)
+        }
+        "export" if text("dir").is_some() => files::export(matches, context),
+        "import" => files::import(matches, context),
         "completions" => completions(context, &text("shell").unwrap_or_default()),
         "man" => man(context, text("dir").as_deref()),
         "skill" => print(context, "skill", SKILL),

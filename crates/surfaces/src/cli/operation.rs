@@ -5,7 +5,7 @@ use inbox_core::{AgentName, Code, LeaseToken, Refusal};
 use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
 use inbox_store::Store;
 
-use super::{Context, Ended, args, find, wait};
+use super::{Context, Ended, args, config, find, wait};
 
 /// Runs the operation with this name.
 pub(crate) fn run(
@@ -56,6 +56,7 @@ impl Runner<'_> {
     fn answer<O: Operation>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
         let inbox = open(self.context)?;
+        let caller = inbox.introduce(caller)?;
         let answer = request.run(&inbox, &caller)?;
         let ended = self.context.printer.answer(O::NAME, &answer);
         leave(inbox);
@@ -65,6 +66,7 @@ impl Runner<'_> {
     fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
         let inbox = open(self.context)?;
+        let caller = inbox.introduce(caller)?;
         let mut ended = Ended::Nothing;
         wait::until_over(&request, &inbox, &caller, |answer, is_stream| {
             let printed = if is_stream {
@@ -117,7 +119,7 @@ impl Runner<'_> {
             None => find::from_environment("INBOX_LEASE")?,
         };
         caller.key = flag("key").map(|key| key.parse()).transpose()?;
-        if O::IDENTITY == Identity::Required && caller.lease.is_none() {
+        if O::IDENTITY == Identity::Required && caller.lease.is_none() && caller.session.is_none() {
             caller.agent()?;
         }
         Ok(caller)
@@ -127,7 +129,8 @@ impl Runner<'_> {
 /// Opens the store that the context names.
 pub(crate) fn open(context: &Context) -> Result<Inbox, Refusal> {
     let location = find::store(context.db.as_deref())?;
-    Ok(Inbox::new(Store::open(&location)?))
+    let config = config::load(&location)?;
+    Ok(Inbox::new(Store::open(&location)?).with_config(config))
 }
 
 /// Ends the process's use of the store. What was written is on disk; closing the database would only

@@ -12,6 +12,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Ended;
 
+/// The longest message of an error, in characters.
+const MESSAGE: usize = 1_000;
+
 /// Where answers go, and in which form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
@@ -119,6 +122,12 @@ impl Printer {
 
     /// Prints a refusal: on standard output as JSON, on standard error for people.
     pub(crate) fn refusal(self, refusal: &Refusal) {
+        let mut refusal = refusal.clone();
+        // A value that was given in error may be a book.
+        if let Some((end, _)) = refusal.message.char_indices().nth(MESSAGE) {
+            refusal.message.truncate(end);
+            refusal.message.push('…');
+        }
         if self.is_json() {
             let error = serde_json::json!({ "ok": false, "error": refusal });
             let _ = self.raw(&format!("{error}\n"));
@@ -129,6 +138,14 @@ impl Printer {
             visible(&refusal.message, false),
             refusal.code
         ));
+        // The message has the first problem; `wire validate` has printed them all.
+        let problems = refusal.details.get("problems").and_then(Value::as_array);
+        let more = problems.filter(|_| !refusal.details.contains_key("file"));
+        for problem in more.into_iter().flatten().skip(1) {
+            let text = |key: &str| problem[key].as_str().unwrap_or_default();
+            let line = format!("  {}: {}", text("pointer"), text("message"));
+            complain(&visible(&line, false));
+        }
         if !refusal.hint.is_empty() {
             complain(&format!("hint: {}", visible(&refusal.hint, false)));
         }

@@ -37,13 +37,16 @@ pub fn until_over<O: Waiting>(
     let deadline = request.timeout().map(|timeout| Instant::now() + timeout);
     let parent = rustix::process::getppid();
     let mut state = O::State::default();
+    let mut beats = Beats::default();
     let mut woken = Woken::AtOnce;
     let mut listener = store.bell().listen(&request.key(caller));
     loop {
         if !planted("bell_without_register") {
             listener.rearm();
         }
-        if rustix::process::getppid() != parent {
+        if rustix::process::getppid() == parent {
+            beats.now_and_then(inbox, caller);
+        } else {
             O::orphan(&mut state);
         }
         let mark = store.change_mark();
@@ -69,7 +72,9 @@ pub fn until_over<O: Waiting>(
                 }
                 return Ok(Woken::InVain);
             }
-            if rustix::process::getppid() != parent {
+            if rustix::process::getppid() == parent {
+                beats.now_and_then(inbox, caller);
+            } else {
                 O::orphan(&mut state);
             }
             let until_due = O::wake_at(&state)
@@ -80,6 +85,10 @@ pub fn until_over<O: Waiting>(
                 .flatten()
                 .fold(PATIENCE, Duration::min);
             let rang = listener.wait(patience);
+            // Without a next event there is no write that would fail.
+            if !rang && request.is_stream() && reader_has_gone() {
+                return Ok(woken);
+            }
             woken = if rang { Woken::ByBell } else { Woken::ByLook };
             let is_due = due.is_some_and(|due| due <= patience);
             // Nobody rang and nobody committed: there is nothing to look for.
@@ -88,6 +97,42 @@ pub fn until_over<O: Waiting>(
             }
         }
     }
+}
+
+/// Says now and then that a session which waits is there: it would count as dead otherwise.
+#[derive(Default)]
+struct Beats {
+    next: Option<Instant>,
+}
+
+impl Beats {
+    const EVERY: Duration = Duration::from_mins(5);
+
+    fn now_and_then(&mut self, inbox: &Inbox, caller: &Caller) {
+        if caller.session.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        if self.next.is_some_and(|next| now >= next) {
+            // A store that cannot be written is no reason to stop waiting.
+            let _ = inbox.beat(caller);
+        }
+        if self.next.is_none_or(|next| now >= next) {
+            self.next = Some(now + Self::EVERY);
+        }
+    }
+}
+
+/// Whether nobody reads standard output any more: it is a pipe or a socket whose other end is closed.
+fn reader_has_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut ends, Some(&at_once)).is_ok() && ends[0].revents().contains(PollFlags::ERR)
 }
 
 /// Lets the system wake this process a little late, together with others who wait: a thousand that each

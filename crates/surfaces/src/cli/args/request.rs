@@ -7,7 +7,7 @@ use inbox_core::{Refusal, limit};
 use inbox_ops::{Identity, Operation};
 use serde_json::{Map, Number, Value};
 
-use super::{Field, Form};
+use super::{Field, Form, is_long_text, word_id};
 
 /// Makes an operation's request from its arguments, reading the files that they name.
 pub(crate) fn request<O: Operation>(
@@ -23,8 +23,13 @@ pub(crate) fn request<O: Operation>(
             }
             continue;
         }
-        if let Some(value) = value(field, matches)? {
-            object.insert(field.name.clone(), value);
+        match value(field, matches)? {
+            Some(value) => drop(object.insert(field.name.clone(), value)),
+            None if field.is_required => {
+                return Err(Refusal::input(format!("{} is missing", field.name))
+                    .hint(format!("inbox {} --help shows what it takes", O::NAME)));
+            }
+            None => {}
         }
     }
     serde_json::from_value(Value::Object(object))
@@ -33,11 +38,21 @@ pub(crate) fn request<O: Operation>(
 
 fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> {
     let flag = field.flag();
-    let one = || matches.get_one::<String>(&field.name);
+    let word = word_id(&field.name);
+    let get = |id: &str| matches.try_get_many::<String>(id).ok().flatten();
+    let one = || {
+        [&field.name, &word]
+            .into_iter()
+            .find_map(|id| get(id)?.next())
+    };
     let many = || {
-        matches
-            .get_many::<String>(&field.name)
-            .map(|values| values.cloned().collect::<Vec<_>>())
+        let values: Vec<String> = [&field.name, &word]
+            .into_iter()
+            .filter_map(|id| get(id))
+            .flatten()
+            .cloned()
+            .collect();
+        (!values.is_empty()).then_some(values)
     };
     Ok(match field.form {
         Form::Switch => matches.get_flag(&field.name).then_some(Value::Bool(true)),
@@ -47,12 +62,12 @@ fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> 
         },
         Form::Json => match one() {
             None => None,
-            Some(text) => Some(serde_json::from_str(text).map_err(|error| {
+            Some(text) => Some(inbox_ops::decode_json(text).map_err(|error| {
                 Refusal::input(format!("--{flag} is not JSON: {error}"))
                     .hint("quote it for the shell: '{\"key\":\"value\"}'")
             })?),
         },
-        Form::Text if field.name == "body" => match matches.get_one::<String>("body_file") {
+        Form::Text if is_long_text(&field.name) => match file(matches, &field.name) {
             Some(path) => Some(read_body(path)?.into()),
             None => one().cloned().map(Value::from),
         },
@@ -77,6 +92,25 @@ fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> 
                 .into()
         }),
         Form::Repeated => many().map(Value::from),
+        Form::JsonFile => match one() {
+            None => None,
+            Some(path) => match inbox_ops::decode_json(&read_body(path)?) {
+                // A file that was named and holds nothing is not the same as none.
+                Ok(Value::Null) => {
+                    return Err(Refusal::input(format!(
+                        "{path}: the document is null, where an object is meant"
+                    )));
+                }
+                Ok(value) => Some(value),
+                Err(refusal) => {
+                    return Err(Refusal {
+                        message: format!("{path}: {}", refusal.message),
+                        ..refusal
+                    });
+                }
+            },
+        },
+        Form::Plain => many().map(|words| words.join(" ").into()),
         Form::Artifacts => many().map(|paths| {
             paths
                 .into_iter()
@@ -85,6 +119,12 @@ fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> 
                 .into()
         }),
     })
+}
+
+/// The file that a long text is to be read from.
+fn file<'a>(matches: &'a ArgMatches, field: &str) -> Option<&'a String> {
+    let id = format!("{field}_file");
+    matches.try_get_one::<String>(&id).ok().flatten()
 }
 
 fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
@@ -106,9 +146,9 @@ fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
     Ok(Value::Number(Number::from(number)))
 }
 
-fn read_body(path: &str) -> Result<String, Refusal> {
+pub(crate) fn read_body(path: &str) -> Result<String, Refusal> {
     let cannot = |error: &dyn std::fmt::Display| {
-        Refusal::input(format!("the body file {path} cannot be read: {error}")).detail("path", path)
+        Refusal::input(format!("the file {path} cannot be read: {error}")).detail("path", path)
     };
     let mut bytes = Vec::new();
     // One byte more than is allowed tells too much from enough without reading a disk full of it.
@@ -122,7 +162,7 @@ fn read_body(path: &str) -> Result<String, Refusal> {
     if bytes.len() > limit::BODY {
         let mut refusal = limit::bytes("the body", &"x".repeat(bytes.len()), limit::BODY).err();
         if let Some(refusal) = refusal.as_mut() {
-            refusal.message = format!("the body file {path} has more than {} bytes", limit::BODY);
+            refusal.message = format!("the file {path} has more than {} bytes", limit::BODY);
             refusal.details.shift_remove("size");
         }
         return Err(refusal.unwrap_or_else(|| cannot(&"it is too large")));

@@ -1,0 +1,365 @@
+//! Configuration: the user's own file, over it the file beside the store, over both the environment.
+
+use std::path::{Path, PathBuf};
+
+use inbox_core::{Code, Refusal};
+use inbox_ops::{Cell, Config, Page};
+use inbox_store::Location;
+use serde_json::{Map, Value, json};
+
+use super::{Context, Ended, find};
+
+/// The file's name, beside the store and in the user's own folder.
+const FILE: &str = "inbox.toml";
+
+/// The most that a file may have, in bytes: it is written by hand.
+const MOST: u64 = 1 << 20;
+
+/// A value, and where it came from.
+struct Setting {
+    name: String,
+    value: Value,
+    origin: String,
+}
+
+/// Reads the configuration for a store.
+pub(crate) fn load(location: &Location) -> Result<Config, Refusal> {
+    // Most stores have no configuration, and then nothing is read or merged.
+    let mut config = if is_anything_set(location) {
+        read(Some(location))?.0
+    } else {
+        Config::default()
+    };
+    config.folder = folder(Some(location));
+    Ok(config)
+}
+
+/// Whether a file or a variable says anything.
+fn is_anything_set(location: &Location) -> bool {
+    const GROUPS: [&str; 5] = ["EXPIRY_", "PRESENCE_", "GUARD_", "PROMPT_", "ROUTE"];
+    let is_setting = |name: &str| {
+        let name = name.strip_prefix("INBOX_");
+        name.is_some_and(|name| GROUPS.iter().any(|group| name.starts_with(group)))
+    };
+    std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_setting))
+        || files(Some(location))
+            .iter()
+            .any(|file| file.symlink_metadata().is_ok())
+}
+
+/// `inbox config`: each value, and where it came from.
+pub(crate) fn show(context: &Context) -> Result<Ended, Refusal> {
+    let location = match find::store(context.db.as_deref()) {
+        Ok(location) => Some(location),
+        // Without a store there is still the user's own file.
+        Err(refusal) if refusal.code == Code::StoreNotFound => None,
+        Err(refusal) => return Err(refusal),
+    };
+    let (_, settings) = read(location.as_ref())?;
+    if context.printer.is_json() {
+        let rows: Vec<Value> = settings
+            .iter()
+            .map(|setting| {
+                json!({ "name": setting.name, "value": setting.value, "origin": setting.origin })
+            })
+            .collect();
+        context
+            .printer
+            .object("config", true, &json!({ "settings": rows }))?;
+    } else {
+        let rows = settings.iter().map(|setting| {
+            vec![
+                Cell::Text(setting.name.clone()),
+                Cell::Text(setting.value.to_string()),
+                Cell::Text(setting.origin.clone()),
+            ]
+        });
+        let page = Page::default().table(vec!["SETTING", "VALUE", "FROM"], rows.collect());
+        context.printer.page(&page)?;
+    }
+    Ok(Ended::Something)
+}
+
+fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> {
+    let mut settings = leaves(&to_value(&Config::default())?, "default");
+    for path in files(location) {
+        let text = match text_of(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(cannot(&path, &error)),
+        };
+        // Parsed as a whole first: a word that means nothing is a mistake, and it is in this file.
+        let value: Value = toml::from_str(&text).map_err(|error| cannot(&path, &error))?;
+        if let Some(problem) = problem_in(&value) {
+            return Err(cannot(&path, &problem));
+        }
+        let whole: Config = toml::from_str(&text).map_err(|error| cannot(&path, &error))?;
+        known_routes(&path, &whole)?;
+        let origin = path.display().to_string();
+        for leaf in leaves(&value, &origin) {
+            put(&mut settings, leaf);
+        }
+    }
+    for setting in &mut settings {
+        let name = format!("INBOX_{}", setting.name.replace('.', "_").to_uppercase());
+        if let Some(text) = find::variable(&name) {
+            setting.value = from_text(&name, &text, &setting.value)?;
+            let mut alone = Value::Object(Map::new());
+            insert(&mut alone, &setting.name, setting.value.clone());
+            if let Some(problem) = problem_in(&alone) {
+                return Err(Refusal::input(format!("{name} cannot be used: {problem}"))
+                    .hint("inbox config shows every setting and its value"));
+            }
+            setting.origin = name;
+        }
+    }
+    let mut whole = Value::Object(Map::new());
+    for setting in &settings {
+        insert(&mut whole, &setting.name, setting.value.clone());
+    }
+    let config: Config =
+        serde_json::from_value(whole).map_err(|error| Refusal::from_carried(&error.to_string()))?;
+    check(&config).map_err(|(name, refusal)| from(&settings, name, refusal))?;
+    Ok((config, settings))
+}
+
+/// A file's text, unless it is larger than anybody writes.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path)?.take(MOST + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        return Err(std::io::Error::other(format!(
+            "it has more than {MOST} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+/// What is wrong with the first setting that cannot be used, with its name.
+fn problem_in(value: &Value) -> Option<String> {
+    let said = |value: &Value| {
+        let error = serde_json::from_value::<Config>(value.clone()).err()?;
+        Some(Refusal::from_carried(&error.to_string()).message)
+    };
+    let whole = said(value)?;
+    for leaf in leaves(value, "") {
+        // Of a list, each entry by itself: there may be many, and one is wrong.
+        let entries = match &leaf.value {
+            Value::Array(entries) if leaf.name == "route" => entries
+                .iter()
+                .enumerate()
+                .map(|(n, entry)| {
+                    (
+                        format!("route {}", n + 1),
+                        Value::Array(vec![entry.clone()]),
+                    )
+                })
+                .collect(),
+            _ => vec![(leaf.name.clone(), leaf.value.clone())],
+        };
+        for (name, entry) in entries {
+            let mut alone = Value::Object(Map::new());
+            insert(&mut alone, &leaf.name, entry);
+            if let Some(problem) = said(&alone) {
+                return Some(format!("{name}: {problem}"));
+            }
+        }
+    }
+    Some(whole)
+}
+
+/// A refusal of a value, with the place that it came from.
+fn from(settings: &[Setting], name: &str, refusal: Refusal) -> Refusal {
+    let origin = settings.iter().find(|setting| setting.name == name);
+    let origin = origin.map_or("default", |setting| setting.origin.as_str());
+    Refusal::input(format!("{origin} cannot be used: {}", refusal.message))
+        .hint("correct it, or take it away; inbox config then shows every setting and where it came from")
+        .detail("path", origin)
+}
+
+/// The files that may be there, the weakest first.
+fn files(location: Option<&Location>) -> Vec<PathBuf> {
+    let own = find::variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| find::variable("HOME").map(|home| Path::new(&home).join(".config")))
+        .map(|folder| folder.join("inbox").join(FILE));
+    let beside = folder(location).map(|folder| folder.join(FILE));
+    own.into_iter().chain(beside).collect()
+}
+
+/// The folder beside a store. A database has none: the project's own is the nearest above.
+fn folder(location: Option<&Location>) -> Option<PathBuf> {
+    match location {
+        Some(Location::File(path)) => path.parent().map(|folder| {
+            if folder.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                folder.to_owned()
+            }
+        }),
+        _ => {
+            let here = std::env::current_dir().ok()?;
+            here.ancestors()
+                .map(|folder| folder.join(".agents"))
+                .find(|path| path.is_dir())
+        }
+    }
+}
+
+fn to_value(config: &Config) -> Result<Value, Refusal> {
+    serde_json::to_value(config).map_err(|error| Refusal::new(Code::Internal, error.to_string()))
+}
+
+/// The values of nested tables by their dotted names. A list is one value.
+fn leaves(value: &Value, origin: &str) -> Vec<Setting> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((name, value)) = open.pop() {
+        match value {
+            Value::Object(table) => {
+                for (key, value) in table.iter().rev() {
+                    let name = if name.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{name}.{key}")
+                    };
+                    open.push((name, value));
+                }
+            }
+            value => found.push(Setting {
+                name,
+                value: value.clone(),
+                origin: origin.to_owned(),
+            }),
+        }
+    }
+    found
+}
+
+fn put(settings: &mut Vec<Setting>, new: Setting) {
+    match settings.iter_mut().find(|old| old.name == new.name) {
+        Some(old) => *old = new,
+        None => settings.push(new),
+    }
+}
+
+fn insert(whole: &mut Value, name: &str, value: Value) {
+    let mut place = whole;
+    for part in name.split('.') {
+        place = &mut place[part];
+    }
+    *place = value;
+}
+
+/// A variable's text as a value of the sort that is there: what is not text is JSON.
+fn from_text(name: &str, text: &str, like: &Value) -> Result<Value, Refusal> {
+    match like {
+        Value::String(_) | Value::Null => Ok(text.into()),
+        _ => serde_json::from_str(text).map_err(|_| {
+            Refusal::input(format!(
+                "{name} is {text:?}, where a number or JSON is meant"
+            ))
+        }),
+    }
+}
+
+/// The longest time that makes sense, in hours.
+const TEN_YEARS: i64 = inbox_core::limit::TTL_MAX_HOURS;
+
+/// Holds the values to their ranges; gives the name of one that is out of its own.
+fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
+    let expiry = &config.expiry;
+    let (presence, guard) = (&config.presence, &config.guard);
+    for (name, value, least, most) in [
+        ("expiry.agent_hours", expiry.agent_hours, 0, TEN_YEARS),
+        ("expiry.session_hours", expiry.session_hours, 0, TEN_YEARS),
+        ("expiry.role_hours", expiry.role_hours, 0, TEN_YEARS),
+        ("expiry.tag_hours", expiry.tag_hours, 0, TEN_YEARS),
+        (
+            "expiry.broadcast_hours",
+            expiry.broadcast_hours,
+            0,
+            TEN_YEARS,
+        ),
+        ("expiry.ledger_hours", expiry.ledger_hours, 0, TEN_YEARS),
+        (
+            "presence.dead_after_minutes",
+            presence.dead_after_minutes,
+            1,
+            TEN_YEARS * 60,
+        ),
+        (
+            "presence.silent_after_minutes",
+            presence.silent_after_minutes,
+            1,
+            TEN_YEARS * 60,
+        ),
+        ("guard.max_hops", guard.max_hops, 0, i64::from(i32::MAX)),
+        ("guard.max_turns", guard.max_turns, 0, i64::from(i32::MAX)),
+        (
+            "guard.max_repeats",
+            guard.max_repeats,
+            0,
+            i64::from(i32::MAX),
+        ),
+        (
+            "guard.window_minutes",
+            guard.window_minutes,
+            1,
+            TEN_YEARS * 60,
+        ),
+    ] {
+        inbox_core::limit::in_range(name, value, least, most).map_err(|refusal| (name, refusal))?;
+    }
+    for route in &config.routes {
+        if route.on.is_empty() || route.to.is_empty() {
+            let problem = format!("the route on {:?} needs an event and addresses", route.on);
+            return Err(("route", Refusal::input(problem)));
+        }
+    }
+    Ok(())
+}
+
+/// A route on an event that never happens is a mistake in writing.
+fn known_routes(path: &Path, config: &Config) -> Result<(), Refusal> {
+    let blockers = [
+        "spec_gap",
+        "dependency",
+        "tool_failure",
+        "ambiguity",
+        "resource",
+        "verification_fail",
+    ];
+    for route in &config.routes {
+        let is_known = match route.on.split_once('.') {
+            Some(("blocker", blocker)) => blocker == "*" || blockers.contains(&blocker),
+            Some((sort, what)) => {
+                (sort == "*" || sort.parse::<inbox_core::RefType>().is_ok())
+                    && ["*", "blocked", "complete", "failed", "note"].contains(&what)
+            }
+            None => blockers.contains(&route.on.as_str()),
+        };
+        if !is_known {
+            let problem = format!("no event is called {:?}", route.on);
+            return Err(cannot(path, &problem).hint(
+                "correct the file, and inbox config shows what it says; routes are on task.blocked, task.complete, task.failed, phase.complete, *.note, or a blocker type such as spec_gap",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Refusal {
+    let text = error.to_string();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = inbox_core::text::visible(&text, false);
+    let text = match text.char_indices().nth(400) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    };
+    Refusal::input(format!("{} cannot be used: {text}", path.display()))
+        .hint("correct the file, or move it away; inbox config then shows every setting and where it came from")
+        .detail("path", path.display().to_string())
+}
