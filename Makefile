@@ -1,4 +1,4 @@
-.PHONY: build run test check docs sabotage release bench
+.PHONY: build run test check docs sabotage fuzz release bench
 
 build:
 	cargo build --locked
@@ -19,14 +19,20 @@ check:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items --quiet
 	cargo test --locked --package inbox --test suite --quiet -- house::
 
-# Writes docs/reference/ and refreshes the transcripts of README.md and docs/guide/.
+# Writes docs/reference/, definitions/wire/ and golden texts, and refreshes the transcripts of README.md and
+# docs/guide/.
 docs:
 	INBOX_WRITE_DOCS=1 cargo test --locked --package inbox --test suite -- reference:: guide::
+	INBOX_WRITE_DOCS=1 cargo test --locked --package inbox-wire --test suite -- schema:: prompt:: vectors::
 
 # Plants each bug in a build of its own and requires its checkers to fail.
 sabotage:
 	@scripts/ensure-postgres
 	scripts/sabotage
+
+# Feeds hostile input to the readers of documents, each for FUZZ_SECONDS.
+fuzz:
+	@scripts/fuzz
 
 # The binary that is shipped. It is linked statically, which takes a fifth off the time of a command: no
 # library is looked for, mapped and relocated. Only the last crate gets the flag, because procedural

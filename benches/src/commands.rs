@@ -184,9 +184,10 @@ INSERT OR IGNORE INTO agents (name, kind, created_at) VALUES ('alice', 1, 176000
 INSERT OR IGNORE INTO addresses (mode, address) VALUES (1, 'bob');
 INSERT INTO threads (version, status, priority, opened_by_kind, creator_no, to_no, attempts, epoch, created_at, updated_at, subject)
 VALUES (1, 1, 3, 1, 1, 1, 0, 0, 1760000000000, 1760000000000, 'please review pull request 417');
-INSERT INTO recipients (address_no, thread_no, priority, is_queued) VALUES (1, last_insert_rowid(), 3, 1);
+INSERT INTO recipients (address_no, thread_no, priority, queue) VALUES (1, last_insert_rowid(), 3, 1);
 INSERT INTO entries (thread_no, event_type, status, source_no, created_at, kind, to_no, auth, uid_random, summary)
 VALUES ((SELECT MAX(thread_no) FROM threads), 1, 1, 1, 1760000000000, 1, 1, 1, random(), 'please review pull request 417');
-UPDATE threads SET latest_message = last_insert_rowid() WHERE thread_no = (SELECT MAX(thread_no) FROM threads);
+INSERT INTO deliveries (address_no, is_acked, entry_no) VALUES (1, 0, (SELECT MAX(entry_no) FROM entries));
+UPDATE threads SET latest_message = (SELECT MAX(entry_no) FROM entries) WHERE thread_no = (SELECT MAX(thread_no) FROM threads);
 COMMIT;
 ";

@@ -108,11 +108,12 @@ fn fill(db: &Path, depth: u32) -> Outcome<()> {
                               latest_message, created_at, updated_at, subject)
          SELECT i, 1, 1, 1 + i % 5, 1, 1, 1, 0, 0, i, 1760000000000 + i, 1760000000000 + i,
                 'please review pull request ' || i FROM n;
-         INSERT INTO recipients (address_no, thread_no, priority, is_queued)
+         INSERT INTO recipients (address_no, thread_no, priority, queue)
          SELECT 1, thread_no, priority, 1 FROM threads WHERE thread_no > 1;
          INSERT INTO entries (entry_no, thread_no, event_type, status, source_no, created_at, kind, to_no, auth,
                               uid_random, summary)
          SELECT thread_no, thread_no, 1, 1, 1, created_at, 1, 1, 1, random(), subject FROM threads WHERE thread_no > 1;
+         INSERT INTO deliveries (address_no, is_acked, entry_no) SELECT 1, 0, entry_no FROM entries WHERE entry_no > 1;
          COMMIT;
          PRAGMA wal_checkpoint(TRUNCATE);"
     ))?;

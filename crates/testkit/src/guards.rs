@@ -64,6 +64,7 @@ fn commands() -> Vec<Command> {
         Command::Fail,
         Command::Release,
         Command::Cancel,
+        Command::Acknowledge,
     ];
     commands.extend(Kind::ALL.iter().map(|&kind| Command::Append(kind)));
     commands
@@ -310,6 +311,7 @@ fn one(world: &World, state: &State, asked: &Asked, command: Command) {
             decision,
             lease_ms: Some(1000),
             message,
+            turns: None,
         };
         let left = tx.commit_step(row, step)?.row;
         assert_eq!(left.thread.status, decision.status, "{label}");
@@ -336,19 +338,7 @@ fn note(command: Command) -> NewMessage {
     let Command::Append(kind) = command else {
         unreachable!("only messages have one")
     };
-    NewMessage {
-        kind,
-        to: Vec::new(),
-        summary: "a word".into(),
-        body: String::new(),
-        payload_json: serde_json::json!({}),
-        context: serde_json::json!({}),
-        message_type: None,
-        parent: None,
-        expires_at: None,
-        auth: inbox_core::Auth::Local,
-        artifacts: Vec::new(),
-    }
+    NewMessage::saying(kind, "a word", inbox_core::Auth::Local)
 }
 
 /// The queue offers the thread to the one it is addressed to exactly when a claim would be allowed.
@@ -357,7 +347,9 @@ fn offered(world: &World, state: &State) {
         .inbox()
         .store()
         .read(|tx| {
-            let address = tx.find_address("worker")?.expect("it was sent to");
+            let address = tx
+                .find_address(&"worker".parse()?)?
+                .expect("it was sent to");
             let offered = tx.claimable(&Labels::default(), address, 1000)?;
             let row = tx.load_thread(state.thread)?.expect("it is there");
             let asking = Asking {

@@ -2,7 +2,9 @@
 
 pub mod cluster;
 pub mod contract;
+pub mod desk;
 pub mod guards;
+pub mod mailmodel;
 pub mod model;
 pub mod sandbox;
 pub mod world;

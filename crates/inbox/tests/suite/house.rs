@@ -12,11 +12,12 @@ use crate::root;
 /// Each crate and the crates of the workspace that it may use. A new crate is written down here.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-core", &[]),
+    ("inbox-wire", &["inbox-core"]),
     ("inbox-store", &["inbox-core"]),
-    ("inbox-ops", &["inbox-core", "inbox-store"]),
+    ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
         "inbox-surfaces",
-        &["inbox-core", "inbox-store", "inbox-ops"],
+        &["inbox-core", "inbox-wire", "inbox-store", "inbox-ops"],
     ),
     ("inbox", &["inbox-surfaces"]),
     ("inbox-testkit", &["inbox-core", "inbox-store", "inbox-ops"]),

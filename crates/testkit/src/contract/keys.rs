@@ -131,7 +131,7 @@ pub fn a_keyed_message_is_added_once(world: &World) {
             .expect("it succeeds");
     }
     let shown = world
-        .call("x", &inbox_ops::Show { thread })
+        .call("x", &inbox_ops::Show::of(thread))
         .expect("it is there");
     assert_eq!(shown.messages.len(), 2);
 }

@@ -63,7 +63,7 @@ fn every_write(world: &World, caller: &Caller, thread: inbox_core::ThreadId) -> 
 /// What cannot have changed when a write left no trace.
 fn traces(world: &World, thread: inbox_core::ThreadId) -> (String, [i64; 4]) {
     let shown = world
-        .call("lead", &Show { thread })
+        .call("lead", &Show::of(thread))
         .expect("the thread is there");
     let counts = world
         .inbox()
@@ -450,6 +450,7 @@ pub fn a_write_that_met_another_is_decided_again(world: &World) {
             decision,
             lease_ms: Some(1000),
             message: None,
+            turns: None,
         };
         tx.commit_step(row, step)?;
         Ok(())

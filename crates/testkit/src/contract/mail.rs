@@ -37,12 +37,7 @@ pub fn a_message_comes_back_as_it_was_sent(world: &World) {
     };
     let sent = world.call_as(&caller, &request).expect("a send succeeds");
     let shown = world
-        .call(
-            "x",
-            &Show {
-                thread: sent.thread.thread_id,
-            },
-        )
+        .call("x", &Show::of(sent.thread.thread_id))
         .expect("it is there");
     assert_eq!(shown.messages, vec![sent.message.clone()]);
     assert_eq!(shown.thread, sent.thread);
@@ -130,12 +125,7 @@ pub fn hostile_text_is_data(world: &World) {
         };
         let sent = world.call("lead", &request).expect("any text is accepted");
         let shown = world
-            .call(
-                "x",
-                &Show {
-                    thread: sent.thread.thread_id,
-                },
-            )
+            .call("x", &Show::of(sent.thread.thread_id))
             .expect("it is there");
         assert_eq!(shown.messages[0].summary, *text);
         assert_eq!(shown.messages[0].body, text.repeat(3));

@@ -63,12 +63,7 @@ impl<'a> Player<'a> {
                     .expect("a known thread");
                 let shown = self
                     .world
-                    .call(
-                        "x",
-                        &Show {
-                            thread: thread.thread_id,
-                        },
-                    )
+                    .call("x", &Show::of(thread.thread_id))
                     .expect("it is there");
                 assert_eq!(
                     shown.thread, thread,

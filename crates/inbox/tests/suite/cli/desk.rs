@@ -38,11 +38,13 @@ pub(super) const MESSAGE: &[&str] = &[
     "expires_at",
     "from_agent",
     "from_session",
+    "hops",
     "kind",
     "message_id",
     "message_type",
     "parent_message_id",
     "payload_json",
+    "priority",
     "summary",
     "thread_id",
     "to",
@@ -98,6 +100,21 @@ impl Desk {
         let mut command = self.inbox.command(words(line));
         command.envs(variables.iter().copied());
         finish(command.spawn().expect("the binary starts"))
+    }
+
+    /// Writes a file into the folder, with the folders above it.
+    #[track_caller]
+    pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.inbox.folder().join(name);
+        let folder = path.parent().expect("a file is in a folder");
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(path, content).expect("the file can be written");
+    }
+
+    /// What is in a file of the folder.
+    #[track_caller]
+    pub(super) fn content(&self, name: &str) -> String {
+        std::fs::read_to_string(self.inbox.folder().join(name)).expect("the file can be read")
     }
 
     /// Runs a line so many seconds after a fixed moment, by the store's clock.
@@ -222,6 +239,23 @@ pub(super) fn text(value: &Value) -> String {
         .as_str()
         .unwrap_or_else(|| panic!("{value}"))
         .to_owned()
+}
+
+/// What an error says, with its hint.
+#[track_caller]
+pub(super) fn said(error: &Value) -> String {
+    let hint = error["hint"].as_str().unwrap_or_default();
+    format!("{} ({hint})", text(&error["message"]))
+}
+
+/// The summaries of an answer's messages.
+#[track_caller]
+pub(super) fn summaries(answer: &Value) -> Vec<String> {
+    let messages = answer["messages"].as_array().expect("messages");
+    messages
+        .iter()
+        .map(|message| text(&message["summary"]))
+        .collect()
 }
 
 /// The ids of an answer's threads.

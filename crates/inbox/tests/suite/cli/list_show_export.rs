@@ -152,7 +152,8 @@ fn export_writes_markdown_and_json() {
             "next_event_id",
             "ok",
             "text",
-            "thread_id"
+            "thread_id",
+            "truncated"
         ]
     );
     assert_eq!(answer["format"], "markdown");

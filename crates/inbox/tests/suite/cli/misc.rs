@@ -18,14 +18,40 @@ const COMMANDS: &[&str] = &[
     "release",
     "list",
     "show",
+    "search",
     "watch",
     "wait-reply",
     "export",
+    "import",
+    "archive",
+    "read",
+    "ack",
+    "receipts",
+    "dead-letters",
+    "note",
+    "prompt",
+    "agent",
+    "card",
+    "session",
+    "wire",
+    "config",
     "backup",
     "doctor",
     "completions",
     "man",
     "skill",
+];
+
+/// The second words of those that are groups.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("agent", &["add", "set", "list", "show", "remove"]),
+    (
+        "session",
+        &["start", "beat", "set", "freeze", "resume", "end", "list"],
+    ),
+    ("dead-letters", &["readdress"]),
+    ("card", &["validate", "show", "set"]),
+    ("wire", &["validate", "schema", "new", "types"]),
 ];
 
 /// The flags of spec 001 and of its issue, by command.
@@ -197,6 +223,24 @@ fn help_and_version_are_exit_0_everywhere() {
             version.stdout.starts_with("inbox 0.") && version.stdout.contains("SQLite 3."),
             "{version}"
         );
+    }
+}
+
+#[test]
+fn every_second_word_has_help_of_its_own() {
+    let desk = Desk::new();
+    for (group, words) in GROUPS {
+        let all = desk.inbox.run([group, "--help"]);
+        assert_eq!(all.code, 0, "{all}");
+        for word in *words {
+            assert!(all.stdout.contains(word), "{group} {word}");
+            let help = desk.inbox.run([group, word, "--help"]);
+            assert_eq!(help.code, 0, "{help}");
+            assert!(
+                help.stdout.contains(&format!("inbox {group} {word}")),
+                "{help}"
+            );
+        }
     }
 }
 

@@ -192,6 +192,27 @@ fn following_ends_quietly_when_its_reader_has_gone() {
 }
 
 #[test]
+fn following_ends_when_its_reader_has_gone_even_if_nothing_ever_happens() {
+    let desk = Desk::new();
+    desk.send("--to w");
+    let mut follower = desk
+        .inbox
+        .spawn(["watch", "--follow", "--after-event", "0"]);
+    let mut reader = BufReader::new(follower.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    drop(reader);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while follower.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            follower.kill().unwrap();
+            panic!("it still follows");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_followed_log_that_timed_out_says_by_its_exit_whether_there_was_something() {
     let desk = Desk::new();
     let quiet = desk.run("watch --follow --timeout-seconds 0");
@@ -241,7 +262,9 @@ fn an_answer_cut_short_goes_on_where_it_ended() {
     let desk = Desk::new();
     desk.send("--to w");
     let store = inbox_store::Store::open(&inbox_store::Location::File(desk.inbox.store())).unwrap();
-    let inbox = inbox_ops::Inbox::new(store);
+    let mut config = inbox_ops::Config::default();
+    config.guard.max_turns = 0;
+    let inbox = inbox_ops::Inbox::new(store).with_config(config);
     let caller = inbox_ops::Caller::local("x".parse().ok());
     for number in 0..520 {
         let request = serde_json::json!({ "thread": "thr_1", "summary": format!("{number}") });

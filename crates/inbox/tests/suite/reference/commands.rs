@@ -19,19 +19,10 @@ pub(super) fn document() -> String {
         .collect();
     for subcommand in command.get_subcommands_mut() {
         let name = subcommand.get_name().to_owned();
-        let about = subcommand
-            .get_long_about()
-            .or(subcommand.get_about())
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let about: Vec<_> = about.split("\n\n").map(sentence).collect();
-        body.push_str(&format!("\n## inbox {name}\n\n{}\n", about.join("\n\n")));
-        let usage = usage(subcommand.render_usage().to_string().as_str());
-        body.push_str(&format!("\n```text\n{usage}\n```\n"));
-        let mut rows: Vec<_> = subcommand.get_arguments().map(row).collect();
-        rows.retain(|row| row[0] != "`--help`");
-        if !rows.is_empty() {
-            body.push_str(&format!("\n{}", table(&["flag", "what it does"], rows)));
+        body.push_str(&section(&name, subcommand));
+        for second in subcommand.get_subcommands_mut() {
+            let name = format!("{name} {}", second.get_name());
+            body.push_str(&section(&name, second));
         }
     }
     let about = format!(
@@ -43,13 +34,32 @@ pub(super) fn document() -> String {
     page("Commands", &about, &body)
 }
 
-fn usage(text: &str) -> String {
-    let line = text.trim_start_matches("Usage: ").trim();
-    if line.starts_with("inbox ") {
-        line.to_owned()
-    } else {
-        format!("inbox {line}")
+/// One command: what it does, how it is called and what it takes.
+fn section(name: &str, command: &mut clap::Command) -> String {
+    let about = command
+        .get_long_about()
+        .or(command.get_about())
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let about: Vec<_> = about.split("\n\n").map(sentence).collect();
+    let mut body = format!("\n## inbox {name}\n\n{}\n", about.join("\n\n"));
+    let usage = usage(name, command.render_usage().to_string().as_str());
+    body.push_str(&format!("\n```text\n{usage}\n```\n"));
+    let mut rows: Vec<_> = command.get_arguments().map(row).collect();
+    rows.retain(|row| row[0] != "`--help`");
+    if !rows.is_empty() {
+        body.push_str(&format!("\n{}", table(&["flag", "what it does"], rows)));
     }
+    body
+}
+
+fn usage(name: &str, text: &str) -> String {
+    let line = text.trim_start_matches("Usage: ").trim();
+    // The parser knows a command of two words by its second.
+    let second = name.rsplit(' ').next().unwrap_or(name);
+    let rest = line.strip_prefix("inbox ").unwrap_or(line);
+    let rest = rest.strip_prefix(second).unwrap_or(rest);
+    format!("inbox {name}{rest}")
 }
 
 /// A line of help as a sentence.

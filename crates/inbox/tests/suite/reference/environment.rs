@@ -39,6 +39,26 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "Set to anything: open a store on a network file system, where SQLite's locks may not hold",
     ),
     (
+        "INBOX_GUARD_MAX_HOPS",
+        "use",
+        "The setting `guard.max_hops`: the longest chain of messages of agents, each of which follows from the one before; 0 is no limit",
+    ),
+    (
+        "INBOX_GUARD_MAX_TURNS",
+        "use",
+        "The setting `guard.max_turns`: how often agents may take turns in one thread without a person; 0 is no limit",
+    ),
+    (
+        "INBOX_GUARD_MAX_REPEATS",
+        "use",
+        "The setting `guard.max_repeats`: how often one agent may say the same to the same within the window; 0 is no limit",
+    ),
+    (
+        "INBOX_GUARD_WINDOW_MINUTES",
+        "use",
+        "The setting `guard.window_minutes`: the window for repeats, and for what a new message follows from",
+    ),
+    (
         "CLAUDECODE",
         "use",
         "Set by an agent's client: lean text on a terminal too",
@@ -83,6 +103,13 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
 const ABOUT: &str = "\
 A flag comes before its variable. An empty variable counts as unset where a value is wanted.";
 
+const SETTINGS: &str = "\
+Every setting of `inbox.toml` has a variable: `INBOX_`, and its name in capitals with `_` for the dot. So
+`INBOX_EXPIRY_TAG_HOURS=24` sets `expiry.tag_hours`, and `INBOX_PRESENCE_DEAD_AFTER_MINUTES=15` sets
+`presence.dead_after_minutes`. A list is JSON: `INBOX_PROMPT_MEMORY='[\"remember\"]'`. The variable comes before the
+file beside the store, and that one before the user's own. `inbox config` shows every setting, its value and where
+it came from; [inbox.example.toml](../../definitions/inbox.example.toml) has them all with their defaults.";
+
 pub(super) fn document() -> String {
     let section = |who: &str| {
         let rows = VARIABLES.iter().filter(|(_, whom, _)| *whom == who);
@@ -90,7 +117,7 @@ pub(super) fn document() -> String {
         table(&["variable", "what it does"], rows)
     };
     let body = format!(
-        "## For use\n\n{}\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
+        "## For use\n\n{}\n## Settings\n\n{SETTINGS}\n\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
         section("use"),
         section("tests")
     );

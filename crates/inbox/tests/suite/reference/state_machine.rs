@@ -38,6 +38,7 @@ fn facts(status: Status, is_live: bool, who: Who) -> Facts {
         thread: ThreadId::new(1),
         status,
         is_work: true,
+        is_commentary: false,
         holder: "backend".parse().ok(),
         lease_until: status
             .is_held()
