@@ -182,13 +182,13 @@ pub fn every_filter_narrows_what_is_found(world: &World) {
     sent("quinn", of("role:reviewer", "by quinn"));
     let several = Send {
         to: vec![
-            "mindy".parse().expect("good"),
+            "tester".parse().expect("good"),
             "project:x".parse().expect("good"),
         ],
-        ..of("mindy", "to several")
+        ..of("tester", "to several")
     };
     let several = sent("lead", several);
-    world.claim("mindy", several.thread.thread_id, 600);
+    world.claim("tester", several.thread.thread_id, 600);
     let reply = Reply {
         thread: several.thread.thread_id,
         to: Vec::new(),
@@ -212,7 +212,7 @@ pub fn every_filter_narrows_what_is_found(world: &World) {
         &["by quinn", "labelled"],
     );
     case(
-        &|it| it.agent = "mindy".parse().ok(),
+        &|it| it.agent = "tester".parse().ok(),
         &["reply", "to several"],
     );
     case(&|it| it.agent = "nobody".parse().ok(), &[]);
