@@ -179,6 +179,20 @@ impl Inbox {
         &self.config
     }
 
+    /// The caller without a session that only the environment named and that is somebody else's: who says its
+    /// name in another's shell is who it says.
+    pub fn without_anothers_session(&self, caller: Caller) -> Result<Caller, Refusal> {
+        let (Some(agent), Some(session)) = (&caller.agent, &caller.session) else {
+            return Ok(caller);
+        };
+        let found = self.store.read(|tx| Ok(tx.session(session)?))?;
+        let is_anothers = found.is_some_and(|row| row.session.agent_id != *agent);
+        Ok(Caller {
+            session: caller.session.clone().filter(|_| !is_anothers),
+            ..caller
+        })
+    }
+
     /// The caller with its name, where only its session says who it is.
     pub fn introduce(&self, caller: Caller) -> Result<Caller, Refusal> {
         let (None, None, Some(session)) = (&caller.agent, &caller.lease, &caller.session) else {

@@ -56,7 +56,7 @@ impl Runner<'_> {
     fn answer<O: Operation>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
         let inbox = open(self.context)?;
-        let caller = inbox.introduce(caller)?;
+        let caller = self.introduced(&inbox, caller)?;
         let answer = request.run(&inbox, &caller)?;
         let ended = self.context.printer.answer(O::NAME, &answer);
         leave(inbox);
@@ -66,7 +66,7 @@ impl Runner<'_> {
     fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
         let inbox = open(self.context)?;
-        let caller = inbox.introduce(caller)?;
+        let caller = self.introduced(&inbox, caller)?;
         let mut ended = Ended::Nothing;
         wait::until_over(&request, &inbox, &caller, |answer, is_stream| {
             let printed = if is_stream {
@@ -81,6 +81,27 @@ impl Runner<'_> {
         })?;
         leave(inbox);
         Ok(ended)
+    }
+
+    /// The caller as the store knows it. A flag is stronger than the environment.
+    fn introduced(&self, inbox: &Inbox, caller: Caller) -> Result<Caller, Refusal> {
+        let flag = |id: &str| self.matches.try_get_one::<String>(id).ok().flatten();
+        let is_named = self.context.agent_flag.is_some() || flag("from").is_some();
+        let ambient = caller.agent.clone();
+        let caller = match (is_named, flag("session").is_some()) {
+            (true, false) => inbox.without_anothers_session(caller)?,
+            // The session that was named says who calls, whatever the environment says.
+            (false, true) => Caller {
+                agent: None,
+                ..caller
+            },
+            _ => caller,
+        };
+        let caller = inbox.introduce(caller)?;
+        Ok(Caller {
+            agent: caller.agent.or(ambient),
+            ..caller
+        })
     }
 
     fn prepare<O: Operation>(&self) -> Result<(O, Caller), Refusal> {

@@ -277,7 +277,8 @@ fn the_session_in_the_environment_is_who_calls() {
     for event in events["events"].as_array().unwrap() {
         assert_ne!(event["source"], "backend", "own events wake nobody");
     }
-    let other = desk.with(&env, "send --from reviewer --to lead --subject x");
+    let line = "send --from reviewer --session s1 --to lead --subject x";
+    let other = desk.with(&env, line);
     let error = other.refused(30, "invalid_input");
     assert!(said(&error["error"]).contains("backend"), "{error}");
 }
@@ -331,4 +332,24 @@ fn mail_to_a_frozen_session_waits_and_does_not_age() {
     assert_eq!(summaries(&mail), ["Later"]);
     let dead = desk.at(late + 60, "dead-letters").ok();
     assert_eq!(dead["letters"].to_string(), "[]");
+}
+
+#[test]
+fn a_name_or_session_that_is_said_is_stronger_than_the_environment() {
+    let mut desk = Desk::new();
+    desk.ok("session start --agent backend --session backend-1");
+    desk.ok("session start --agent lead --session lead-1");
+    desk.inbox.set("INBOX_SESSION", "backend-1");
+    desk.inbox.set("INBOX_AGENT", "backend");
+    let run = |line: &str| desk.inbox.run(line.split(' '));
+    let sent = run("send --to w --subject s --json").ok();
+    assert_eq!(sent["message"]["from_session"], "backend-1");
+    let sent = run("send --agent lead --to w --subject s --json").ok();
+    assert_eq!(sent["message"]["from_agent"], "lead");
+    assert_eq!(sent["message"]["from_session"], Value::Null);
+    let sent = run("send --session lead-1 --to w --subject s --json").ok();
+    assert_eq!(sent["message"]["from_agent"], "lead");
+    assert_eq!(sent["message"]["from_session"], "lead-1");
+    let both = run("send --agent lead --session backend-1 --to w --subject s --json");
+    assert_eq!(both.code, 30, "{both}");
 }
