@@ -32,13 +32,57 @@ pub struct SessionStart {
     pub client: Option<Label>,
 }
 
-/// Say that a session is still there
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionBeat {
-    /// The session; the caller's own unless told otherwise
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<SessionId>,
+/// Declares a request about one session: the one that is named, else the caller's own. With a state, the
+/// operation that sets it; a session that has ended goes on only by beginning again.
+macro_rules! one_session {
+    ($(#[$doc:meta])* $request:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $request {
+            /// The session; the caller's own unless told otherwise
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub id: Option<SessionId>,
+        }
+    };
+    ($(#[$doc:meta])* $request:ident $name:literal, $state:expr) => {
+        one_session! { $(#[$doc])* $request }
+
+        impl Operation for $request {
+            const NAME: &'static str = $name;
+            const EFFECT: Effect = Effect::Write;
+            const IDENTITY: Identity = Identity::Optional;
+            type Answer = OneSession;
+
+            fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<OneSession, Refusal> {
+                let state: fn(SessionState) -> SessionState = $state;
+                change(inbox, caller, self, self.id.as_ref(), |row| match row.set_state {
+                    SessionState::Dead => Err(ended(row)),
+                    was => Ok(state(was)),
+                })
+            }
+        }
+    };
+}
+
+one_session! {
+    /// Say that a session is still there
+    SessionBeat "session beat", |was| was
+}
+one_session! {
+    /// Put a session aside: its mail waits and does not age
+    SessionFreeze "session freeze", |_| SessionState::Frozen
+}
+one_session! {
+    /// Go on with a session that was put aside
+    SessionResume "session resume", |_| SessionState::Alive
+}
+one_session! {
+    /// End a session, and show the mail that it leaves
+    ///
+    /// What was sent to the session itself and is unread becomes a dead letter; mail to its agent, roles and
+    /// tags waits for others.
+    SessionEnd
 }
 
 /// Change the roles and tags of a session
@@ -62,36 +106,6 @@ pub struct SessionSet {
     /// Give up a role or tag; repeat for several
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
-}
-
-/// Put a session aside: its mail waits and does not age
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionFreeze {
-    /// The session; the caller's own unless told otherwise
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<SessionId>,
-}
-
-/// Go on with a session that was put aside
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionResume {
-    /// The session; the caller's own unless told otherwise
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<SessionId>,
-}
-
-/// End a session, and show the mail that it leaves
-///
-/// What was sent to the session itself and is unread becomes a dead letter; mail to its agent, roles and
-/// tags waits for others.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionEnd {
-    /// The session; the caller's own unless told otherwise
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<SessionId>,
 }
 
 /// List sessions
@@ -168,22 +182,6 @@ impl Operation for SessionStart {
     }
 }
 
-impl Operation for SessionBeat {
-    const NAME: &'static str = "session beat";
-    const EFFECT: Effect = Effect::Write;
-    const IDENTITY: Identity = Identity::Optional;
-    type Answer = OneSession;
-
-    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<OneSession, Refusal> {
-        change(inbox, caller, self, self.id.as_ref(), |row| {
-            Ok(match row.set_state {
-                SessionState::Dead => return Err(ended(row)),
-                state => state,
-            })
-        })
-    }
-}
-
 impl Operation for SessionSet {
     const NAME: &'static str = "session set";
     const EFFECT: Effect = Effect::Write;
@@ -210,38 +208,6 @@ impl Operation for SessionSet {
             tx.set_memberships(&row, &addresses)?;
             tx.set_session(&row, row.set_state)?;
             answer(tx, &id, false)
-        })
-    }
-}
-
-impl Operation for SessionFreeze {
-    const NAME: &'static str = "session freeze";
-    const EFFECT: Effect = Effect::Write;
-    const IDENTITY: Identity = Identity::Optional;
-    type Answer = OneSession;
-
-    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<OneSession, Refusal> {
-        change(inbox, caller, self, self.id.as_ref(), |row| {
-            match row.set_state {
-                SessionState::Dead => Err(ended(row)),
-                _ => Ok(SessionState::Frozen),
-            }
-        })
-    }
-}
-
-impl Operation for SessionResume {
-    const NAME: &'static str = "session resume";
-    const EFFECT: Effect = Effect::Write;
-    const IDENTITY: Identity = Identity::Optional;
-    type Answer = OneSession;
-
-    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<OneSession, Refusal> {
-        change(inbox, caller, self, self.id.as_ref(), |row| {
-            match row.set_state {
-                SessionState::Dead => Err(ended(row)),
-                _ => Ok(SessionState::Alive),
-            }
         })
     }
 }
