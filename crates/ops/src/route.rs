@@ -6,10 +6,11 @@
 use inbox_core::lifecycle::Command;
 use inbox_core::{Address, AgentKind, AgentName, Auth, Kind, Message, Priority, RefType};
 use inbox_store::{Abort, NewMessage, ThreadRow, Tx};
+use inbox_wire::BlockerType;
 use serde_json::{Value, json};
 
 use crate::call::{Caller, take};
-use crate::config::Config;
+use crate::config::{Config, Route};
 use crate::deliver;
 
 /// Who was told, and what could not be done.
@@ -54,6 +55,21 @@ pub(crate) fn is_for(on: &str, event: &str) -> bool {
             (on_what == "*" || on_what == what) && (on_how == "*" || on_how == how)
         }
         _ => on == event,
+    }
+}
+
+impl Route {
+    /// Whether it is on something that happens. Another word is a mistake in writing, and would be silent.
+    pub fn is_known(&self) -> bool {
+        let is_blocker = |word: &str| word.parse::<BlockerType>().is_ok();
+        match self.on.split_once('.') {
+            Some(("blocker", blocker)) => blocker == "*" || is_blocker(blocker),
+            Some((sort, what)) => {
+                (sort == "*" || sort.parse::<RefType>().is_ok())
+                    && ["*", "blocked", "complete", "failed", "note"].contains(&what)
+            }
+            None => is_blocker(&self.on),
+        }
     }
 }
 
@@ -160,5 +176,25 @@ mod tests {
         assert!(is_for("task.blocked", "task.blocked") && is_for("spec_gap", "spec_gap"));
         assert!(!is_for("*.note", "task.blocked") && !is_for("note", "task.note"));
         assert!(!is_for("*", "spec_gap"));
+    }
+
+    #[test]
+    fn every_blocker_type_and_every_event_of_an_entity_is_known_and_nothing_else() {
+        let is_known = |on: String| {
+            let (to, priority) = (Vec::new(), None);
+            Route { on, to, priority }.is_known()
+        };
+        for blocker in BlockerType::ALL {
+            assert!(is_known(blocker.to_string()) && is_known(format!("blocker.{blocker}")));
+        }
+        for sort in RefType::ALL {
+            for what in ["blocked", "complete", "failed", "note"] {
+                assert!(is_known(format!("{sort}.{what}")));
+            }
+        }
+        assert!(is_known("*.note".to_owned()) && is_known("blocker.*".to_owned()));
+        for on in ["", "x", "task.blokced", "thing.note", "blocker.x", "task"] {
+            assert!(!is_known(on.to_owned()), "{on}");
+        }
     }
 }

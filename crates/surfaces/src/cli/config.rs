@@ -324,24 +324,8 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
 
 /// A route on an event that never happens is a mistake in writing.
 fn known_routes(path: &Path, config: &Config) -> Result<(), Refusal> {
-    let blockers = [
-        "spec_gap",
-        "dependency",
-        "tool_failure",
-        "ambiguity",
-        "resource",
-        "verification_fail",
-    ];
     for route in &config.routes {
-        let is_known = match route.on.split_once('.') {
-            Some(("blocker", blocker)) => blocker == "*" || blockers.contains(&blocker),
-            Some((sort, what)) => {
-                (sort == "*" || sort.parse::<inbox_core::RefType>().is_ok())
-                    && ["*", "blocked", "complete", "failed", "note"].contains(&what)
-            }
-            None => blockers.contains(&route.on.as_str()),
-        };
-        if !is_known {
+        if !route.is_known() {
             let problem = format!("no event is called {:?}", route.on);
             return Err(cannot(path, &problem).hint(
                 "correct the file, and inbox config shows what it says; routes are on task.blocked, task.complete, task.failed, phase.complete, *.note, or a blocker type such as spec_gap",
