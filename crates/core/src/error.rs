@@ -57,6 +57,8 @@ codes! {
         "The idempotency key was used before with other content.";
     AlreadyExists "already_exists" exit 20 http 409 retry Never,
         "What should be made is there already, or was done by somebody else.";
+    VerifyMismatch "verify_mismatch" exit 20 http 409 retry Never,
+        "A copy of a store differs from what it was made of; nobody may use it yet.";
     InvalidInput "invalid_input" exit 30 http 400 retry Never,
         "An argument is missing, malformed, unknown or out of range.";
     TooLarge "too_large" exit 30 http 413 retry Never,
@@ -91,6 +93,8 @@ codes! {
         "The file is damaged, or is not an inbox store.";
     StoreNewer "store_newer" exit 50 http 500 retry Never,
         "The store was written by a newer version of inbox.";
+    StoreMoving "store_moving" exit 50 http 503 retry Later,
+        "The store is a copy that is not finished.";
     Internal "internal" exit 50 http 500 retry Never,
         "A fault in inbox itself.";
 }

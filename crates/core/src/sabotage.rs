@@ -35,6 +35,14 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a waiter reads the bell after it looked, not before",
     ),
     (
+        "deaf_ear",
+        "what the server tells of commits on other hosts wakes nobody",
+    ),
+    (
+        "pooler_unseen",
+        "a pooler's server connection is taken for one's own, and settings are left in it",
+    ),
+    (
         "ack_before_commit",
         "an answer is printed before the write is on disk",
     ),
@@ -61,6 +69,14 @@ pub const PLANTED: &[(&str, &str)] = &[
     (
         "contract_forgotten",
         "a result is taken although it does not meet its contract",
+    ),
+    (
+        "move_note_ahead",
+        "a move writes down that rows are copied before they are",
+    ),
+    (
+        "move_unchecked",
+        "a copy is let go without being compared with its source",
     ),
 ];
 

@@ -87,6 +87,7 @@ impl Tx<'_> {
         let to_no = queues[0].0;
         let to_list = list_of(&thread_to);
         let (ref_type, ref_id) = new.entity.unzip();
+        let first_entry = self.key_of_next_entry()?;
         let thread_no = self.key_of(
             &sql::INSERT_THREAD,
             &[
@@ -103,6 +104,7 @@ impl Tx<'_> {
                 new.run.as_deref().into(),
                 new.task.as_deref().into(),
                 new.subject.as_str().into(),
+                first_entry.into(),
             ],
         )?;
         let mut row = ThreadRow {
@@ -162,8 +164,10 @@ impl Tx<'_> {
             self.ring_at(&message.to)?;
         }
         row.thread.latest_message_id = message.as_ref().map(|message| message.message_id);
-        let latest = row.thread.latest_message_id.map(MessageId::key);
-        self.rows(&sql::SET_LATEST_MESSAGE, &[latest.into(), thread_no.into()])?;
+        if first_entry.is_none() {
+            let latest = row.thread.latest_message_id.map(MessageId::key);
+            self.put(&sql::SET_LATEST_MESSAGE, &[latest.into(), thread_no.into()])?;
+        }
         self.ring_for(&row)?;
         Ok(Recorded {
             row,
@@ -193,7 +197,7 @@ impl Tx<'_> {
         } else {
             &sql::SET_RECIPIENT
         };
-        self.rows(statement, &params).map(drop)
+        self.put(statement, &params)
     }
 
     /// Commits a decision on a thread by compare-and-set, with its event and message.
@@ -286,7 +290,7 @@ impl Tx<'_> {
                     row.thread.thread_id.key().into(),
                     stored.as_ref().into(),
                 ];
-                self.rows(&sql::SET_QUEUE, &params)?;
+                self.put(&sql::SET_QUEUE, &params)?;
             }
         }
         if step.decision.lease == LeaseChange::Drop && !planted("release_is_not_mail") {
@@ -305,13 +309,13 @@ impl Tx<'_> {
         for to in row.thread.to.iter().filter(|_| row.is_work()) {
             let stored = to.stored();
             let params = [row.thread.thread_id.key().into(), stored.as_ref().into()];
-            self.rows(&sql::TURN_BACK, &params)?;
+            self.put(&sql::TURN_BACK, &params)?;
         }
         Ok(())
     }
 
     fn compare_and_set(&mut self, row: &mut ThreadRow) -> Result<(), StoreError> {
-        let updated = self.first(
+        self.change(
             &sql::UPDATE_THREAD,
             &[
                 row.thread.status.code().into(),
@@ -330,10 +334,7 @@ impl Tx<'_> {
                 row.version.into(),
             ],
         )?;
-        match updated {
-            Some(mut updated) => row.version = updated.int()?,
-            None => return Err(StoreError::Raced),
-        }
+        row.version += 1;
         Ok(())
     }
 
@@ -429,7 +430,7 @@ impl Tx<'_> {
         for (address_no, expires_at) in inboxes {
             let expires_at = expires_at.map(|time| time.0);
             let params = [address_no.into(), entry_no.into(), expires_at.into()];
-            self.rows(&sql::INSERT_DELIVERY, &params)?;
+            self.put(&sql::INSERT_DELIVERY, &params)?;
         }
         let message_id = MessageId::new(entry_no);
         let mut artifacts = Vec::with_capacity(message.artifacts.len());

@@ -11,11 +11,13 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use inbox_core::{Address, AgentName, ThreadId};
 
+use crate::postgres::Ear;
 use crate::sys::{self, SharedWords};
 
 const SLOTS: usize = 4096;
@@ -49,7 +51,7 @@ impl From<&Address> for Key {
 
 impl Key {
     /// The slot, by FNV-1a: the same in every process and every version, as std's hash is not.
-    fn slot(&self) -> usize {
+    pub(crate) fn slot(&self) -> usize {
         let hash = |kind: u8, bytes: &[u8]| {
             let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ u64::from(kind);
             for &byte in bytes {
@@ -68,27 +70,52 @@ impl Key {
 /// The doorbell of one store.
 pub struct Bell {
     path: PathBuf,
-    words: Option<SharedWords>,
+    words: OnceLock<SharedWords>,
 }
 
 impl Bell {
     /// The bell in this file; a bell that cannot be had rings for nobody, and waiters look by themselves.
     pub(crate) fn open(path: PathBuf) -> Self {
-        let words = map(&path).ok();
-        Bell { path, words }
+        let bell = Bell::at(path);
+        bell.make();
+        bell
     }
 
-    /// A bell without a file, for stores that have other means.
-    pub(crate) fn none() -> Self {
+    /// The bell in this file, once somebody waits for it.
+    pub(crate) fn at(path: PathBuf) -> Self {
         Bell {
-            path: PathBuf::new(),
-            words: None,
+            path,
+            words: OnceLock::new(),
         }
+    }
+
+    fn make(&self) -> Option<&SharedWords> {
+        if self.words.get().is_none()
+            && self.path != Path::new("")
+            && let Ok(words) = map(&self.path)
+        {
+            // Somebody else's is as good.
+            let _ = self.words.set(words);
+        }
+        self.words.get()
+    }
+
+    /// The words, when somebody has made them.
+    fn found(&self) -> Option<&SharedWords> {
+        match self.words.get() {
+            None if self.path.exists() => self.make(),
+            found => found,
+        }
+    }
+
+    /// A bell without a file: waiters look by themselves.
+    pub(crate) fn none() -> Self {
+        Bell::at(PathBuf::new())
     }
 
     /// Whether there is a bell to hear.
     pub fn is_working(&self) -> bool {
-        self.words.is_some()
+        self.make().is_some()
     }
 
     /// The bell's file.
@@ -98,9 +125,18 @@ impl Bell {
 
     /// Rings for each key. Call it after the commit.
     pub fn ring(&self, keys: &[Key]) {
-        let Some(words) = &self.words else { return };
-        for key in keys {
-            let slot = key.slot() * 2;
+        self.ring_slots(keys.iter().map(Key::slot));
+    }
+
+    /// Rings for everybody.
+    pub(crate) fn ring_all(&self) {
+        self.ring_slots(0..SLOTS);
+    }
+
+    /// Rings these slots; what is none is passed over.
+    pub(crate) fn ring_slots(&self, slots: impl Iterator<Item = usize>) {
+        let Some(words) = self.found() else { return };
+        for slot in slots.filter(|slot| *slot < SLOTS).map(|slot| slot * 2) {
             words.word(slot).fetch_add(1, Ordering::SeqCst);
             if words.word(slot + 1).load(Ordering::SeqCst) > 0 {
                 sys::wake_all(words.word(slot));
@@ -111,14 +147,16 @@ impl Bell {
     /// Registers a waiter. Look into the store after this and before [`Listener::wait`].
     pub fn listen(&self, key: &Key) -> Listener<'_> {
         let slot = key.slot() * 2;
-        let seen = self.words.as_ref().map_or(0, |words| {
+        let words = self.make();
+        let seen = words.map_or(0, |words| {
             words.word(slot + 1).fetch_add(1, Ordering::SeqCst);
             words.word(slot).load(Ordering::SeqCst)
         });
         Listener {
-            words: self.words.as_ref(),
+            words,
             slot,
             seen,
+            ear: None,
         }
     }
 }
@@ -128,9 +166,17 @@ pub struct Listener<'a> {
     words: Option<&'a SharedWords>,
     slot: usize,
     seen: u32,
+    /// Opened by the first wait, for what others commit elsewhere.
+    ear: Option<Ear>,
 }
 
 impl Listener<'_> {
+    /// The same, that also hears of other hosts.
+    pub(crate) fn with_ear(mut self, ear: Option<Ear>) -> Self {
+        self.ear = ear;
+        self
+    }
+
     /// Blocks until the bell rings after the last [`Listener::rearm`] (or the registration), or until
     /// `timeout` has passed. Whether it rang.
     pub fn wait(&self, timeout: Duration) -> bool {
@@ -139,6 +185,9 @@ impl Listener<'_> {
             std::thread::sleep(timeout.min(Duration::from_millis(100)));
             return false;
         };
+        if let Some(ear) = &self.ear {
+            ear.open();
+        }
         sys::wait_for_change(words.word(self.slot), self.seen, timeout)
     }
 

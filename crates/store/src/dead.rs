@@ -91,12 +91,12 @@ impl Tx<'_> {
         row.assign();
         let list = list_of(&row.thread.to);
         let thread_no = row.thread.thread_id.key();
-        self.rows(
+        self.put(
             &sql::SET_THREAD_TO,
             &[list.as_deref().into(), address_no.into(), thread_no.into()],
         )?;
         let never: Option<i64> = None;
-        self.rows(
+        self.put(
             &sql::SET_EXPIRY_OF_THREAD,
             &[never.into(), thread_no.into()],
         )?;
@@ -153,10 +153,9 @@ impl Tx<'_> {
         refusal: Option<&str>,
     ) -> Result<(), StoreError> {
         match refusal {
-            None => self.rows(&sql::DELETE_INTAKE, &[intake_no.into()]),
-            Some(reason) => self.rows(&sql::REFUSE_INTAKE, &[reason.into(), intake_no.into()]),
+            None => self.put(&sql::DELETE_INTAKE, &[intake_no.into()]),
+            Some(reason) => self.put(&sql::REFUSE_INTAKE, &[reason.into(), intake_no.into()]),
         }
-        .map(drop)
     }
 }
 
@@ -164,6 +163,7 @@ fn read_undelivered(row: &mut Row) -> Result<Undelivered, StoreError> {
     let (_, message) = row::read_message(row)?;
     let _source_no = row.int()?;
     let _event_type = row.int()?;
+    let _entry_no = row.int()?;
     let text = row.text()?;
     let address = Address::from_stored(&text)
         .map_err(|_| StoreError::Unreadable(format!("the address {text:?}")))?;

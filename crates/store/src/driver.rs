@@ -2,6 +2,7 @@
 
 use inbox_core::record::Millis;
 
+use crate::bell::Key;
 use crate::error::StoreError;
 use crate::sql::Sql;
 use crate::value::{Param, Row};
@@ -23,8 +24,44 @@ pub(crate) trait Driver: Send {
     /// Runs a statement and gives its rows.
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError>;
 
+    /// Runs a statement whose rows nobody needs. It may be sent with a later one, and its failure is then
+    /// that one's.
+    fn put(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.query(sql, params).map(drop)
+    }
+
+    /// Inserts a row and gives its key.
+    fn insert(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        let first = self.query(sql, params)?.into_iter().next();
+        match first.map(|mut row| row.int()) {
+            Some(key) => key,
+            None => Err(StoreError::Unreadable(format!("no key from {}", sql.name))),
+        }
+    }
+
+    /// The key of the next entry, where it is known before the row is there.
+    fn key_of_next_entry(&mut self) -> Result<Option<i64>, StoreError> {
+        Ok(None)
+    }
+
+    /// Runs a statement that must change a row: somebody else did, when it does not. That may show only
+    /// when the transaction is committed.
+    fn change(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
+        if self.query(sql, params)?.is_empty() {
+            return Err(StoreError::Raced);
+        }
+        Ok(())
+    }
+
+    /// Says that a statement will be run soon.
+    fn foresee(&mut self, _sql: &'static Sql, _params: &[Param<'_>]) {}
+
     /// Makes the transaction durable. When this returns, it survives a loss of power.
     fn commit(&mut self) -> Result<(), StoreError>;
+
+    /// Commits, and gives the number of the last entry's event, or the newest when none was written.
+    /// Tells other hosts of the rings. [`StoreError::Unknown`] when the commit is or may be in effect.
+    fn conclude(&mut self, last_entry: Option<i64>, rings: &[Key]) -> Result<i64, StoreError>;
 
     /// Ends the transaction without a trace. Never fails: a connection that cannot is given up.
     fn rollback(&mut self);
@@ -35,14 +72,6 @@ pub(crate) trait Driver: Send {
     /// Gives numbers to events that were committed without one, so that readers see them. Called
     /// outside a transaction.
     fn number(&mut self) -> Result<(), StoreError>;
-
-    /// Whether a plain SQL client left something to be taken in. Called outside a transaction.
-    fn intake_waits(&mut self) -> Result<bool, StoreError> {
-        self.begin(Mode::Read)?;
-        let found = self.query(&crate::sql::INTAKE_WAITS, &[]);
-        self.rollback();
-        Ok(!found?.is_empty())
-    }
 
     /// The number of a committed entry's event; [`Driver::number`] has been called after the commit.
     fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {

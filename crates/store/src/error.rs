@@ -24,9 +24,26 @@ pub enum StoreError {
         /// This program's schema.
         known: i64,
     },
+    /// The store is a copy that is not finished.
+    #[error("{to} is a copy of {from} that is not finished")]
+    Moving {
+        /// What it is a copy of.
+        from: String,
+        /// The store.
+        to: String,
+    },
     /// The database refused; the text is its own.
     #[error("{0}")]
     Database(String),
+    /// What names the store is no URL that can be used. The text has no password in it.
+    #[error("the PostgreSQL URL cannot be used: {0}")]
+    BadUrl(String),
+    /// The role may not use the store, or may not make one.
+    #[error("{0}")]
+    Denied(String),
+    /// The server cannot be reached, or does not let us in.
+    #[error("{0}")]
+    Unreachable(String),
     /// The disk is full.
     #[error("{0}")]
     Full(String),
@@ -75,6 +92,15 @@ impl From<StoreError> for Refusal {
             }
             StoreError::Newer { .. } => Refusal::new(Code::StoreNewer, message)
                 .hint("use the version of inbox that wrote the store, or a later one"),
+            StoreError::BadUrl(_) => Refusal::input(message)
+                .hint("inbox --db postgres://user@host:5432/database?schema=inbox is how it is written; INBOX_DB takes the same"),
+            StoreError::Denied(_) => Refusal::new(Code::Storage, message)
+                .hint("psql -c 'GRANT owner TO role' makes a role a member of the store's owner; whoever makes a store needs 'GRANT CREATE ON DATABASE'"),
+            StoreError::Unreachable(_) => Refusal::new(Code::Storage, message)
+                .hint("inbox doctor says what it finds; check the server, its name in --db or INBOX_DB, and the login, then try again with the same --key"),
+            StoreError::Moving { from, to } => Refusal::new(Code::StoreMoving, message).hint(format!(
+                "inbox migrate --from {from} --to {to} goes on with it"
+            )),
             StoreError::Full(_) => Refusal::new(Code::Storage, message)
                 .hint("nothing was written, and nothing that was acknowledged is lost; free some space, then try again with the same --key"),
             StoreError::ReadOnly(_) => Refusal::new(Code::Storage, message)

@@ -1,6 +1,8 @@
 //! Numbered points at which a process can be made to die, for the harnesses that prove that dying
 //! there loses nothing. Active only on stores that were created for tests.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 /// A point in the life of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
@@ -34,11 +36,19 @@ pub enum Point {
     BackupBeforeName = 14,
     /// A backup has its name.
     BackupAfterName = 15,
+    /// A part of a copy to another store is written and not committed.
+    MoveBeforeCommit = 16,
+    /// A part of a copy to another store is committed.
+    MoveAfterCommit = 17,
+    /// A copy is checked, and nobody may use it yet.
+    MoveBeforeEnd = 18,
+    /// A copy is a store.
+    MoveAfterEnd = 19,
 }
 
 impl Point {
     /// Every point.
-    pub const ALL: [Point; 15] = [
+    pub const ALL: [Point; 19] = [
         Point::BeforeLock,
         Point::AfterBegin,
         Point::BeforeCommit,
@@ -54,26 +64,38 @@ impl Point {
         Point::InitAfterName,
         Point::BackupBeforeName,
         Point::BackupAfterName,
+        Point::MoveBeforeCommit,
+        Point::MoveAfterCommit,
+        Point::MoveBeforeEnd,
+        Point::MoveAfterEnd,
     ];
 }
 
-/// Which point is armed: none, but on a store for tests.
+/// Which point is armed, and the how manieth time: none, but on a store for tests.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Armed(Option<u32>);
+pub(crate) struct Armed(Option<(u32, u32)>);
+
+/// How often the armed point was reached.
+static REACHED: AtomicU32 = AtomicU32::new(0);
 
 impl Armed {
-    /// Reads `INBOX_FAIL_POINT`; the caller has made sure that the store is for tests.
+    /// Reads `INBOX_FAIL_POINT`, which is a point's number, or `17:3` for the third time that it is reached; the
+    /// caller has made sure that the store is for tests.
     pub(crate) fn from_environment() -> Self {
-        Armed(
-            std::env::var("INBOX_FAIL_POINT")
-                .ok()
-                .and_then(|number| number.parse().ok()),
-        )
+        let armed = || {
+            let text = std::env::var("INBOX_FAIL_POINT").ok()?;
+            let (point, time) = text.split_once(':').unwrap_or((&text, "1"));
+            Some((point.parse().ok()?, time.parse().ok()?))
+        };
+        Armed(armed())
     }
 
     /// Dies here, as kill -9 does, when the point is the armed one.
     pub(crate) fn reach(self, point: Point) {
-        if self.0 == Some(point as u32) {
+        if let Some((armed, time)) = self.0
+            && armed == point as u32
+            && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == time
+        {
             let _ = rustix::process::kill_process(
                 rustix::process::getpid(),
                 rustix::process::Signal::KILL,

@@ -66,7 +66,7 @@ impl Tx<'_> {
             agent_no.into(),
             at.0.into(),
         ];
-        self.rows(&sql::INSERT_OLD_RECEIPT, &params).map(drop)
+        self.put(&sql::INSERT_OLD_RECEIPT, &params)
     }
 
     /// How many messages there are.
@@ -100,7 +100,7 @@ impl Tx<'_> {
             &sql::REMOVE_RECIPIENTS,
             &sql::REMOVE_ENTRIES,
         ] {
-            self.rows(statement, &[thread_no.into()])?;
+            self.put(statement, &[thread_no.into()])?;
         }
         let params = [thread_no.into(), row.version.into()];
         match self.first(&sql::REMOVE_THREAD, &params)? {

@@ -12,16 +12,20 @@ mod error;
 mod facts;
 mod fail;
 pub mod foreign;
+mod foresight;
 mod keep;
 mod location;
 mod mail;
+mod moving;
 mod new;
 mod open_name;
 mod postgres;
+mod publish;
 mod query;
 mod ring;
 mod roster;
 mod row;
+mod script;
 mod search;
 pub mod sql;
 mod sqlite;
@@ -37,19 +41,23 @@ use inbox_core::sabotage::planted;
 use inbox_core::{Code, EventId, Refusal};
 
 pub use apply::{Recorded, Step};
-use bell::{Bell, Key};
+use bell::{Bell, Key, Listener};
 pub use dead::{Intake, Undelivered};
 use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
+pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
+pub use moving::{Moved, Progress, known_columns, move_store};
 pub use new::{NewArtifact, NewMessage, NewThread};
+pub use publish::may_publish;
 pub use query::{EventFilter, Labels, ThreadFilter};
 pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
+pub use script::{Script, scripts};
 pub use search::{Archived, Document, Found, Hit, Query, Search, SearchFilter};
 pub use tx::{AgentRow, Replay, Tx};
 
@@ -119,7 +127,7 @@ impl Store {
             }
             Location::Postgres(url) => {
                 let (mut driver, created) = postgres::Postgres::create(url)?;
-                upgrade(&mut driver)?;
+                upgrade(&mut driver, location)?;
                 if created && for_tests {
                     driver.begin(Mode::Write)?;
                     driver.query(&sql::SAVE_META, &["purpose".into(), "test".into()])?;
@@ -154,9 +162,16 @@ impl Store {
                 }
                 (Box::new(driver), Bell::open(sqlite::beside(path, "-bell")))
             }
-            Location::Postgres(url) => (Box::new(postgres::Postgres::connect(url)?), Bell::none()),
+            Location::Postgres(url) => {
+                let mut driver = postgres::Postgres::connect(url)?;
+                if fail::is_asked_for() && is_for_tests(&mut driver)? {
+                    armed = fail::Armed::from_environment();
+                }
+                let bell = driver.bell();
+                (Box::new(driver), bell)
+            }
         };
-        upgrade(driver.as_mut())?;
+        upgrade(driver.as_mut(), location)?;
         let clock = match std::env::var("INBOX_NOW")
             .ok()
             .and_then(|now| now.parse::<Millis>().ok())
@@ -201,11 +216,38 @@ impl Store {
         &self.bell
     }
 
+    /// Registers somebody who waits, for what is committed on this host and elsewhere.
+    pub fn listen(&self, key: &Key) -> Listener<'_> {
+        let listener = self.bell.listen(key);
+        match &self.location {
+            Location::Postgres(url) if self.bell.is_working() => {
+                // Without it whoever waits looks by itself.
+                listener.with_ear(postgres::Ear::new(url, self.bell.path()).ok())
+            }
+            _ => listener,
+        }
+    }
+
+    /// Whether the store is a server's, which may be away for a moment.
+    pub fn is_served(&self) -> bool {
+        matches!(self.location, Location::Postgres(_))
+    }
+
     /// Runs `f` on one consistent snapshot. Nothing that it does is kept.
     pub fn read<T>(&self, f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>) -> Result<T, Refusal> {
+        self.read_foreseeing(|_| {}, f)
+    }
+
+    /// The same, for an `f` of which it is known what it asks for first.
+    pub fn read_foreseeing<T>(
+        &self,
+        foresee: impl FnOnce(&mut Foresight<'_>),
+        f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<T, Refusal> {
         let mut driver = self.driver();
         driver.number()?;
         driver.begin(Mode::Read)?;
+        foresee(&mut Foresight::new(driver.as_mut()));
         let outcome = self
             .now(driver.as_mut())
             .map_err(Abort::from)
@@ -218,12 +260,21 @@ impl Store {
     /// stays. `f` may run several times, when others change the same thread.
     pub fn write<T>(
         &self,
+        f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<Written<T>, Refusal> {
+        self.write_foreseeing(|_| {}, f)
+    }
+
+    /// The same, for an `f` of which it is known what it asks for first.
+    pub fn write_foreseeing<T>(
+        &self,
+        foresee: impl Fn(&mut Foresight<'_>),
         mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<Written<T>, Refusal> {
         let mut driver = self.driver();
         let mut races = 0;
         loop {
-            match self.attempt(driver.as_mut(), &mut f) {
+            match self.attempt(driver.as_mut(), &foresee, &mut f) {
                 Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
                 outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
             }
@@ -233,9 +284,14 @@ impl Store {
     fn attempt<T>(
         &self,
         driver: &mut dyn Driver,
+        foresee: &impl Fn(&mut Foresight<'_>),
         f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<Written<T>, Abort> {
+        // A file's driver has its points where it takes the lock and moves the log; these are every store's.
+        self.armed.reach(FailPoint::BeforeLock);
         driver.begin(Mode::Write)?;
+        foresee(&mut Foresight::new(driver));
+        self.armed.reach(FailPoint::AfterBegin);
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = Tx::new(driver, now, self.dead_after_ms);
             let value = f(&mut tx)?;
@@ -259,23 +315,21 @@ impl Store {
                 next_event_id: EventId(entries.last().copied().unwrap_or(0)),
             });
         }
-        if let Err(error) = driver.commit() {
-            driver.rollback();
-            return Err(error.into());
-        }
-        let numbered = driver.number();
+        self.armed.reach(FailPoint::BeforeCommit);
+        let next = match driver.conclude(entries.last().copied(), &rings) {
+            Ok(next) => EventId(next),
+            Err(error) => {
+                driver.rollback();
+                return Err(error.into());
+            }
+        };
+        self.armed.reach(FailPoint::AfterCommit);
         if !planted("ring_before_commit") {
             self.ring(&rings);
         }
-        let next = numbered.and_then(|()| match entries.last() {
-            Some(&entry) => driver.event_of(entry).map(EventId),
-            None => newest_event(driver),
-        });
-        // The write is committed whatever happened after it: it must not be run again.
-        let next_event_id = next.map_err(|error| StoreError::Unknown(error.to_string()))?;
         Ok(Written {
             value,
-            next_event_id,
+            next_event_id: next,
         })
     }
 
@@ -283,11 +337,6 @@ impl Store {
         self.armed.reach(FailPoint::BeforeRing);
         self.bell.ring(rings);
         self.armed.reach(FailPoint::AfterRing);
-    }
-
-    /// Whether a plain SQL client left something to be taken in.
-    pub fn intake_waits(&self) -> Result<bool, StoreError> {
-        self.driver().intake_waits()
     }
 
     /// The number of a committed entry's event.
@@ -374,16 +423,6 @@ fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
     }
 }
 
-fn newest_event(driver: &mut dyn Driver) -> Result<EventId, StoreError> {
-    driver.begin(Mode::Read)?;
-    let newest = Tx::new(driver, Millis(0), 0).newest_event();
-    driver.rollback();
-    newest.map_err(|abort| match abort {
-        Abort::Failed(error) => error,
-        Abort::Refused(refusal) => StoreError::Database(refusal.message),
-    })
-}
-
 fn is_for_tests(driver: &mut dyn Driver) -> Result<bool, StoreError> {
     driver.begin(Mode::Read)?;
     let found = driver.query(&sql::LOAD_META, &["purpose".into()]);
@@ -395,9 +434,15 @@ fn is_for_tests(driver: &mut dyn Driver) -> Result<bool, StoreError> {
         == Some("test"))
 }
 
-fn upgrade(driver: &mut dyn Driver) -> Result<(), StoreError> {
+fn upgrade(driver: &mut dyn Driver, location: &Location) -> Result<(), StoreError> {
     let found = driver.schema_version()?;
     let known = sql::SCHEMA_VERSION;
+    if found < 0 {
+        return Err(StoreError::Moving {
+            from: moving::source_of(driver).unwrap_or_else(|| "another store".into()),
+            to: location.named(),
+        });
+    }
     if found > known {
         return Err(StoreError::Newer { found, known });
     }

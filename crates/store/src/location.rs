@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// Shown in place of a URL in which a password cannot be told from the rest.
+const HIDDEN: &str = "postgres://…";
+
 /// A SQLite file or a PostgreSQL database.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
@@ -12,9 +15,16 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads what `--db` was given.
+    /// Reads what `--db` was given. What is no path and may hold a password counts as a URL, also
+    /// when it is none that can be used: paths are shown as they are.
     pub fn parse(text: &str) -> Self {
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        let lower = text.to_ascii_lowercase();
+        let is_url = text.contains("://")
+            || lower.starts_with("postgres:")
+            || lower.starts_with("postgresql:")
+            || (lower.starts_with("postgres") && lower.contains("//"))
+            || lower.contains("password=");
+        if is_url {
             Location::Postgres(text.to_owned())
         } else {
             Location::File(text.into())
@@ -25,7 +35,35 @@ impl Location {
     pub fn shown(&self) -> String {
         match self {
             Location::File(path) => path.display().to_string(),
-            Location::Postgres(url) => without_password(url),
+            Location::Postgres(url) => without_password(url).unwrap_or_else(|| HIDDEN.to_owned()),
+        }
+    }
+
+    /// Whether there is a password in it, or what may be one.
+    pub fn has_password(&self) -> bool {
+        let Location::Postgres(url) = self else {
+            return false;
+        };
+        let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        let in_login = rest.rsplit_once('@').is_some_and(|(login, _)| {
+            let password = login.split_once(':').map_or("", |(_, password)| password);
+            !password.is_empty()
+        });
+        // The names of parameters may be escaped as well as their values.
+        let named = unescaped(url).contains("password=") && !unescaped(url).ends_with("password=");
+        in_login || named
+    }
+
+    /// The place as a command names it: with the schema, and without a password.
+    pub fn named(&self) -> String {
+        let shown = self.shown();
+        let Location::Postgres(url) = self else {
+            return shown;
+        };
+        let mut parameters = url.split_once('?').unwrap_or_default().1.split('&');
+        match parameters.find(|pair| pair.starts_with("schema=")) {
+            Some(schema) => format!("{shown}?{schema}"),
+            None => shown,
         }
     }
 }
@@ -36,17 +74,66 @@ impl std::fmt::Debug for Location {
     }
 }
 
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return "postgres://…".to_owned();
+/// `postgres://user@host:port/database`, when every part of it is plain.
+fn without_password(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !matches!(scheme, "postgres" | "postgresql") {
+        return None;
+    }
+    let (login, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
+    // A bare one of these is in a password or in a parameter, and what looks like the host is not.
+    if login.contains(['@', '/', '?']) {
+        return None;
+    }
+    let user = login.split(':').next().unwrap_or_default();
+    let path = rest.split('?').next().unwrap_or_default();
+    let (hosts, database) = path.split_once('/').unwrap_or((path, ""));
+    if !has_only(hosts, "-._~%,:[]") || !has_only(database, "-._~%") {
+        return None;
+    }
+    // What follows a host is its port, or a password that lacks its host.
+    let has_ports = hosts.split(',').all(|host| {
+        let end = host.rfind(']').map_or(0, |at| at + 1);
+        let port = host[end..].split_once(':').map_or("", |(_, port)| port);
+        port.bytes().all(|b| b.is_ascii_digit())
+    });
+    if !has_ports {
+        return None;
+    }
+    let user = if !user.is_empty() && has_only(user, "-._~") {
+        format!("{user}@")
+    } else {
+        String::new()
     };
-    let (authority, tail) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let shown = match authority.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => authority.to_owned(),
-    };
-    let tail = tail.split_once('?').map_or(tail, |(path, _)| path);
-    format!("{scheme}://{shown}{tail}")
+    let slash = if path.contains('/') { "/" } else { "" };
+    Some(format!("{scheme}://{user}{hosts}{slash}{database}"))
+}
+
+fn has_only(text: &str, marks: &str) -> bool {
+    text.chars()
+        .all(|char| char.is_ascii_alphanumeric() || marks.contains(char))
+}
+
+/// Lower-case, and with each escape of an ASCII character replaced by it.
+fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let byte = after.get(..2).and_then(|d| u8::from_str_radix(d, 16).ok());
+        match byte.filter(u8::is_ascii) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                rest = &after[2..];
+            }
+            None => {
+                out.push('%');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out.to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -57,5 +144,84 @@ mod tests {
     fn a_password_is_never_shown() {
         let shown = Location::parse("postgres://me:s3cret@db:5432/team?password=s3cret").shown();
         assert_eq!(shown, "postgres://me@db:5432/team");
+        for url in [
+            "postgres://me:s3cret@x@db/team",
+            "postgres://me:x@s3cret@db/team",
+            "postgres://me:s3cret/x@db/team",
+            "postgres://me:x/s3cret@db/team",
+            "postgres://me:x?s3cret@db/team",
+            "postgres://me:s3cret",
+            "postgres://me:s3cret/team",
+            "postgres://me%3As3cret@db/team",
+            "postgres://db/team&password=s3cret",
+            "postgres://db&password=s3cret/team",
+            "postgres://db/team?password=x@s3cret",
+            "postgres://db/team?password=s3cret",
+            "Postgres://me:s3cret@db/team",
+            "POSTGRES://me:s3cret@db/team",
+            "postgres:me:s3cret@db/team",
+            "postgres:/me:s3cret@db/team",
+            "postgre://me:s3cret@db/team",
+            "mysql://me:s3cret@db/team",
+            "host=db password=s3cret",
+        ] {
+            let shown = Location::parse(url).shown();
+            assert!(!shown.contains("s3cret"), "{url}: {shown}");
+            assert!(!format!("{:?}", Location::parse(url)).contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn a_plain_url_is_shown_as_it_is() {
+        for url in [
+            "postgres://me@db:5432/team",
+            "postgresql://db",
+            "postgres://postgres.ref@a.example:1,b.example:2/team",
+            "postgres://me@[::1]:5432/team",
+            "postgres://%2Fvar%2Frun/team",
+            "postgres:///team",
+        ] {
+            assert_eq!(Location::parse(url).shown(), url);
+            assert!(!Location::parse(url).has_password(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_any_place_is_noticed() {
+        for url in [
+            "postgres://me:s3cret@db/team",
+            "postgres://me:s3cret@x@db/team",
+            "postgres://me:s3c/ret@db/team",
+            "postgres://:s3cret@db/team",
+            "postgres://db/team?user=me&password=s3cret",
+            "postgres://db/team?p%61ssword=s3cret",
+            "postgres://db/team?sslpassword=s3cret",
+            "postgres:me:s3cret@db/team",
+            "postgres//me:s3cret@db/team",
+            "mysql://me:s3cret@db/team",
+            "host=db password=s3cret",
+        ] {
+            assert!(Location::parse(url).has_password(), "{url}");
+        }
+        for text in ["a.db", "me:x@y.db", "postgres://me:@db/team"] {
+            assert!(!Location::parse(text).has_password(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_stays_a_path() {
+        for path in ["a.db", "./postgres", "/x/y:z@w.db", "file.db?x=1"] {
+            assert_eq!(Location::parse(path), Location::File(path.into()));
+        }
+    }
+
+    #[test]
+    fn a_command_names_a_place_with_its_schema() {
+        let url = "postgres://me:s3cret@db/team?password=s3cret&schema=two";
+        assert_eq!(
+            Location::parse(url).named(),
+            "postgres://me@db/team?schema=two"
+        );
+        assert_eq!(Location::parse("a.db").named(), "a.db");
     }
 }

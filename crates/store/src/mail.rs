@@ -3,7 +3,8 @@
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{
-    Address, AgentKind, AgentName, EventId, Message, MessageId, Mode, SessionId, SessionState, Step,
+    Address, AgentKind, AgentName, EventId, Message, MessageId, Mode, SessionId, SessionState,
+    Step, ThreadId,
 };
 
 use crate::error::StoreError;
@@ -12,7 +13,7 @@ use crate::roster::SessionRow;
 use crate::row;
 use crate::sql;
 use crate::tx::Tx;
-use crate::value::Param;
+use crate::value::{Param, Row};
 
 /// Somebody who reads, and the addresses that reach it.
 #[derive(Debug, Clone)]
@@ -240,7 +241,7 @@ impl Tx<'_> {
             reached.address_no.into(),
             to.0.into(),
         ];
-        self.rows(&sql::SET_BOOKMARK, &params).map(drop)
+        self.put(&sql::SET_BOOKMARK, &params)
     }
 
     /// Appends a receipt, unless there is one: whether it is new.
@@ -269,8 +270,7 @@ impl Tx<'_> {
         if planted("ack_is_not_shared") {
             return Ok(());
         }
-        self.rows(&sql::SET_ACKED, &[address_no.into(), message.key().into()])
-            .map(drop)
+        self.put(&sql::SET_ACKED, &[address_no.into(), message.key().into()])
     }
 
     /// Whether a message is in the inbox of an address; if so, whether it is handled there, and when it expires.
@@ -326,10 +326,16 @@ impl Tx<'_> {
 
     /// Who wrote a message, by key, and how many messages it follows from.
     pub fn spoken(&mut self, message: MessageId) -> Result<Option<(i64, i64)>, StoreError> {
-        let Some(mut row) = self.first(&sql::SPOKEN, &[message.key().into()])? else {
-            return Ok(None);
-        };
-        Ok(Some((row.int()?, row.maybe_int()?.unwrap_or(0))))
+        self.first(&sql::SPOKEN, &[message.key().into()])?
+            .map(read_spoken)
+            .transpose()
+    }
+
+    /// The same of the latest message of a thread.
+    pub fn spoken_last(&mut self, thread: ThreadId) -> Result<Option<(i64, i64)>, StoreError> {
+        self.first(&sql::SPOKEN_LAST, &[thread.key().into()])?
+            .map(read_spoken)
+            .transpose()
     }
 
     /// How often an agent said the same to the same since a time, among the last `depth` that it wrote.
@@ -363,7 +369,7 @@ impl Tx<'_> {
     pub fn set_last_read(&mut self, agent_no: i64, message: MessageId) -> Result<(), StoreError> {
         let now = self.now().0;
         let params = [message.key().into(), now.into(), agent_no.into()];
-        self.rows(&sql::SET_LAST_READ, &params).map(drop)
+        self.put(&sql::SET_LAST_READ, &params)
     }
 }
 
@@ -389,4 +395,8 @@ fn read_reached(row: &mut crate::value::Row) -> Result<Reached, StoreError> {
         address,
         frozen_at: row.maybe_int()?.map(Millis),
     })
+}
+
+fn read_spoken(mut row: Row) -> Result<(i64, i64), StoreError> {
+    Ok((row.int()?, row.maybe_int()?.unwrap_or(0)))
 }

@@ -19,15 +19,16 @@ impl Tx<'_> {
         if mode != OPEN {
             return Ok(());
         }
+        self.met_address = None;
         let (from, to) = (format!(" {name} "), format!(" {role} "));
         for statement in [&sql::RELABEL_THREADS, &sql::RELABEL_ENTRIES] {
             let params = [from.as_str().into(), to.as_str().into(), open_no.into()];
-            self.rows(statement, &params)?;
+            self.put(statement, &params)?;
         }
         let Some(role_no) = self.find_address(role)? else {
             let mode = Mode::Role.code();
             let params = [role.as_str().into(), mode.into(), open_no.into()];
-            return self.rows(&sql::RENAME_ADDRESS, &params).map(drop);
+            return self.put(&sql::RENAME_ADDRESS, &params);
         };
         // The role has mail already: both become one inbox, and the name is free again.
         for statement in [
@@ -36,11 +37,11 @@ impl Tx<'_> {
             &sql::REDIRECT_DELIVERIES,
             &sql::REDIRECT_RECIPIENTS,
         ] {
-            self.rows(statement, &[role_no.into(), open_no.into()])?;
+            self.put(statement, &[role_no.into(), open_no.into()])?;
         }
         for statement in [&sql::DROP_DELIVERIES, &sql::DROP_RECIPIENTS] {
-            self.rows(statement, &[open_no.into()])?;
+            self.put(statement, &[open_no.into()])?;
         }
-        self.rows(&sql::DROP_BOOKMARKS, &[role_no.into()]).map(drop)
+        self.put(&sql::DROP_BOOKMARKS, &[role_no.into()])
     }
 }

@@ -1,39 +1,51 @@
 //! The store in PostgreSQL.
 //!
-//! tokio-postgres is asynchronous and the core is not: the driver owns a thread with a runtime, and
-//! its methods send work there and block for the answer. So it can be called from anywhere, also
-//! from inside somebody else's runtime, where blocking on a second one would panic.
+//! The core is synchronous and so is this: a socket, and messages in both directions. No thread or runtime
+//! stands between a command and its server, and it can be called from anywhere.
 
-mod bind;
+mod ahead;
+mod dial;
+mod ear;
 mod failure;
 mod link;
-mod number;
+mod login;
+mod pass;
 mod schema;
+mod session;
+mod tls;
 mod url;
-
-use std::sync::mpsc;
-use std::thread::JoinHandle;
+mod wire;
 
 use inbox_core::record::Millis;
-use tokio::runtime::{Builder, Runtime};
+use inbox_core::sabotage::planted;
 
+use self::ahead::Ahead;
+pub(crate) use self::ear::Ear;
 use self::link::Link;
+pub(crate) use self::schema::schema_of;
 use self::url::Target;
+use crate::bell::{Bell, Key};
 use crate::driver::{Driver, Mode};
 use crate::error::StoreError;
-use crate::sql::{Migration, SCHEMA_VERSION, Sql};
-use crate::value::{Param, Row};
+use crate::sql::{self, Migration, SCHEMA_VERSION, Sql};
+use crate::value::{Param, Row, Value};
 
-type Job = Box<dyn FnOnce(&Runtime, &mut Link) + Send>;
+/// How often an entry may be passed over by those who number: once or twice, if everything is well.
+const TURNS: u32 = 1000;
 
 /// One connection to a store in a schema of a PostgreSQL database.
-#[derive(Debug)]
 pub(crate) struct Postgres {
-    /// The server and the schema, without the user and the password.
-    place: String,
-    /// Closed when the driver is dropped, which ends the thread.
-    jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    link: Link,
+    ahead: Ahead,
+    mode: Mode,
+    /// Whether what waits to be sent reads a thread that may be written to.
+    reads_thread: bool,
+    /// Whether the time was asked for, which other things come with.
+    is_begun: bool,
+    wants_thread: bool,
+    wants_entry: bool,
+    /// The schema's version, as it was seen when the store was opened.
+    version: Option<i64>,
 }
 
 impl Postgres {
@@ -42,7 +54,7 @@ impl Postgres {
     pub(crate) fn connect(url: &str) -> Result<Postgres, StoreError> {
         let mut store = Postgres::start(Target::parse(url)?)?;
         match store.known_version()? {
-            0 => Err(StoreError::NotFound(store.place.clone())),
+            0 => Err(StoreError::NotFound(store.link.target.place.clone())),
             _ => Ok(store),
         }
     }
@@ -51,146 +63,282 @@ impl Postgres {
     /// there was no store, so that every step of the schema is still to be applied.
     pub(crate) fn create(url: &str) -> Result<(Postgres, bool), StoreError> {
         let mut store = Postgres::start(Target::parse(url)?)?;
-        store.ask(async |link| link.create_schema().await)?;
+        store.link.create_schema()?;
         let created = store.known_version()? == 0;
         Ok((store, created))
     }
 
+    /// The file of the host's bell for this store.
+    pub(crate) fn bell(&self) -> Bell {
+        ear::bell_file(&self.link.target).map_or_else(Bell::none, Bell::at)
+    }
+
     fn start(target: Target) -> Result<Postgres, StoreError> {
-        let failed = |error: std::io::Error| {
-            StoreError::Database(format!(
-                "cannot start the thread that talks to PostgreSQL: {error}"
-            ))
-        };
-        let place = target.place.clone();
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(failed)?;
-        let (jobs, queue) = mpsc::channel::<Job>();
-        // The connection makes progress only while a job runs. That is enough: nothing is expected
-        // of it between two, and what the server says meanwhile is read by the next one.
-        let work = move || {
-            let mut link = Link::new(target);
-            for job in queue {
-                job(&runtime, &mut link);
-            }
-            runtime.block_on(link.close());
-        };
-        let thread = std::thread::Builder::new()
-            .name("inbox-postgres".into())
-            .spawn(work)
-            .map_err(failed)?;
-        let store = Postgres {
-            place,
-            jobs: Some(jobs),
-            thread: Some(thread),
-        };
-        store.ask(async |link| link.connect().await)?;
-        Ok(store)
+        let mut link = Link::new(target);
+        link.connect()?;
+        Ok(Postgres {
+            link,
+            ahead: Ahead::default(),
+            mode: Mode::Read,
+            reads_thread: false,
+            is_begun: false,
+            wants_thread: false,
+            wants_entry: false,
+            version: None,
+        })
     }
 
     fn known_version(&mut self) -> Result<i64, StoreError> {
-        let found = self.schema_version()?;
+        let found = self.link.schema_version()?;
         if found > SCHEMA_VERSION {
             return Err(StoreError::Newer {
                 found,
                 known: SCHEMA_VERSION,
             });
         }
+        self.version = Some(found);
         Ok(found)
     }
 
-    /// Runs `work` in the driver's thread and waits for what it gives.
-    fn ask<T, W>(&self, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: AsyncFnOnce(&mut Link) -> Result<T, StoreError> + Send + 'static,
-    {
-        let (answer, answered) = mpsc::sync_channel(1);
-        let job: Job = Box::new(move |runtime, link| {
-            // The asker waits below for as long as this takes, so there is one to send to.
-            let _ = answer.send(runtime.block_on(work(link)));
-        });
-        let ended = || StoreError::Database("the thread that talks to PostgreSQL has ended".into());
-        let jobs = self.jobs.as_ref().ok_or_else(ended)?;
-        jobs.send(job).map_err(|_| ended())?;
-        answered.recv().map_err(|_| ended())?
+    /// Whether what a statement gives comes with the time, and need not be asked for.
+    fn comes_with_now(&mut self, sql: &'static Sql) -> bool {
+        self.wants_thread |= std::ptr::eq(sql, &raw const sql::NEXT_THREAD);
+        self.wants_entry |= std::ptr::eq(sql, &raw const sql::NEXT_ENTRY);
+        [&sql::INTAKE_WAITS, &sql::NEXT_THREAD, &sql::NEXT_ENTRY]
+            .into_iter()
+            .any(|with| std::ptr::eq(with, sql))
     }
+
+    /// Has a statement sent with the next ones, and its rows kept until somebody takes them.
+    fn ask(&mut self, sql: &'static Sql, params: Vec<Value>) -> Result<(), StoreError> {
+        self.link.ask(sql, params.clone())?;
+        self.ahead.expect(sql, params);
+        self.reads_thread |= self.mode == Mode::Write && reads_thread(sql);
+        Ok(())
+    }
+}
+
+/// The planted bug: what makes readers pass over events that are committed late.
+static NUMBER_AT_INSERT: Sql = Sql::only_postgres(
+    "number_at_insert",
+    "UPDATE entries SET event_id = entry_no WHERE entry_no = $1",
+);
+
+/// Where the key of a new row comes from, when it is taken ahead of the row.
+fn key_for(sql: &'static Sql) -> Option<&'static Sql> {
+    [
+        (&sql::INSERT_THREAD, &sql::NEXT_THREAD),
+        (&sql::INSERT_ENTRY, &sql::NEXT_ENTRY),
+    ]
+    .into_iter()
+    .find(|(insert, _)| std::ptr::eq(*insert, sql))
+    .map(|(_, next)| next)
+}
+
+/// Whether a decision can rest on what a statement reads.
+fn reads_thread(sql: &'static Sql) -> bool {
+    [&sql::LOAD_THREAD, &sql::TAKE_QUEUED, &sql::LAPSED]
+        .into_iter()
+        .any(|reading| std::ptr::eq(reading, sql))
+}
+
+fn number(rows: Vec<Row>) -> Result<Option<i64>, StoreError> {
+    let first = rows.into_iter().next().map(|mut row| row.maybe_int());
+    Ok(first.transpose()?.flatten())
+}
+
+fn owned(params: &[Param<'_>]) -> Vec<Value> {
+    let own = |param: &Param<'_>| match *param {
+        Param::Null => Value::Null,
+        Param::Int(value) => Value::Int(value),
+        Param::Text(value) => Value::Text(value.to_owned()),
+    };
+    params.iter().map(own).collect()
 }
 
 impl Driver for Postgres {
     fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
-        self.ask(async move |link| link.begin(mode).await)
+        self.ahead = Ahead::default();
+        self.mode = mode;
+        self.reads_thread = false;
+        self.wants_thread = false;
+        self.wants_entry = false;
+        self.is_begun = false;
+        self.link.begin(mode)
     }
 
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        let params = bind::bound(params);
-        self.ask(async move |link| link.query(sql, params).await)
+        let params = owned(params);
+        if let Some(rows) = self.ahead.take(sql, &params) {
+            return Ok(rows);
+        }
+        if !self.ahead.has(sql, &params) {
+            self.ask(sql, params.clone())?;
+        }
+        // An entry's key must be newer than those of the thread as it was read, since numbers are given in the
+        // order of keys. So it is taken right behind the reading.
+        if std::mem::take(&mut self.reads_thread) {
+            self.ahead.drop_key();
+            self.ask(&sql::NEXT_ENTRY, Vec::new())?;
+        }
+        let answers = self.link.flush()?;
+        self.ahead.answered(answers);
+        self.ahead
+            .take(sql, &params)
+            .ok_or_else(|| link::no_row(sql.name))
+    }
+
+    fn put(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.ahead.forget();
+        self.link.run(sql, owned(params))
+    }
+
+    fn insert(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        let Some(next) = key_for(sql) else {
+            let row = self.query(sql, params)?.into_iter().next();
+            return row.map_or_else(|| Err(link::no_row(sql.name)), |mut row| row.int());
+        };
+        let row = self.query(next, &[])?.into_iter().next();
+        let key = row.map_or_else(|| Err(link::no_row(next.name)), |mut row| row.int())?;
+        let mut params = owned(params);
+        params.push(Value::Int(key));
+        self.ahead.forget();
+        self.link.run(sql, params)?;
+        if planted("number_at_insert") && std::ptr::eq(sql, &raw const sql::INSERT_ENTRY) {
+            self.link.run(&NUMBER_AT_INSERT, vec![Value::Int(key)])?;
+        }
+        Ok(key)
+    }
+
+    fn key_of_next_entry(&mut self) -> Result<Option<i64>, StoreError> {
+        let key = number(self.query(&sql::NEXT_ENTRY, &[])?)?;
+        if let Some(key) = key {
+            self.ahead
+                .know(&sql::NEXT_ENTRY, vec![Row::new(vec![Value::Int(key)])]);
+        }
+        Ok(key)
+    }
+
+    fn change(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.put(sql, params)
+    }
+
+    fn foresee(&mut self, sql: &'static Sql, params: &[Param<'_>]) {
+        if !self.is_begun && self.comes_with_now(sql) {
+            return;
+        }
+        let params = owned(params);
+        if !self.ahead.has(sql, &params) {
+            // Outside a transaction nobody asks, and a failed one says so to who does.
+            let _ = self.ask(sql, params);
+        }
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        self.ask(async |link| link.commit().await)
+        self.link.commit(None).map(drop)
+    }
+
+    fn conclude(&mut self, last_entry: Option<i64>, rings: &[Key]) -> Result<i64, StoreError> {
+        let Some(entry_no) = last_entry else {
+            let newest = self.link.commit(Some((&sql::NEWEST_EVENT, Vec::new())))?;
+            return Ok(number(newest)?.unwrap_or(0));
+        };
+        if planted("number_at_insert") {
+            self.link.commit(None)?;
+            return Ok(entry_no);
+        }
+        let params = vec![Value::Int(entry_no), Value::Text(ear::told(rings))];
+        self.link.ask(&sql::NUMBER_NOW, params.clone())?;
+        if let Some(given) = number(self.link.commit(None)?)? {
+            return Ok(given);
+        }
+        // Another numbers, and what was committed is on disk with the next numbers that are given.
+        for _ in 0..TURNS {
+            let given = self.link.alone(&sql::NUMBER, params.clone());
+            let given = given.and_then(number);
+            if let Some(given) = given.map_err(|error| StoreError::Unknown(error.to_string()))? {
+                return Ok(given);
+            }
+        }
+        let problem = format!("entry {entry_no} got no number in {TURNS} turns");
+        Err(StoreError::Unknown(problem))
     }
 
     fn rollback(&mut self) {
-        // It fails only when the thread has ended, and the connection and its transaction with it.
-        let _ = self.ask(async |link| {
-            link.rollback().await;
-            Ok(())
-        });
+        self.link.rollback();
     }
 
     fn now(&mut self) -> Result<Millis, StoreError> {
-        self.ask(async |link| link.now().await).map(Millis)
+        if !self.link.is_open() {
+            self.begin(Mode::Read)?;
+            let now = self.now();
+            self.rollback();
+            return now;
+        }
+        let wants_entry = self.wants_entry || std::mem::take(&mut self.reads_thread);
+        let wanted = |is: bool| Param::Int(is.into());
+        let params = [wanted(self.wants_thread), wanted(wants_entry)];
+        self.is_begun = true;
+        let first = self.query(&sql::NOW, &params)?.into_iter().next();
+        let mut row = first.ok_or_else(|| link::no_row("now"))?;
+        let (millis, process, waits) = (row.int()?, row.int()?, row.int()?);
+        self.link.served_by(process)?;
+        let intake = (waits != 0).then(|| Row::new(vec![Value::Int(1)]));
+        self.ahead
+            .know(&sql::INTAKE_WAITS, intake.into_iter().collect());
+        for next in [&sql::NEXT_THREAD, &sql::NEXT_ENTRY] {
+            if let Some(key) = row.maybe_int()? {
+                self.ahead.know(next, vec![Row::new(vec![Value::Int(key)])]);
+            }
+        }
+        Ok(Millis(millis))
     }
 
+    /// With the next transaction, and before it.
     fn number(&mut self) -> Result<(), StoreError> {
-        self.ask(async |link| link.number().await)
-    }
-
-    fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {
-        self.ask(async move |link| link.event_of(entry_no).await)
+        if !planted("number_at_insert") {
+            self.link
+                .before(&sql::NUMBER, vec![Value::Null, Value::Null]);
+        }
+        Ok(())
     }
 
     fn schema_version(&mut self) -> Result<i64, StoreError> {
-        self.ask(async |link| link.schema_version().await)
+        match self.version.take() {
+            Some(version) => Ok(version),
+            None => self.link.schema_version(),
+        }
     }
 
     fn migrate(&mut self, migration: &'static Migration) -> Result<(), StoreError> {
-        self.ask(async move |link| link.migrate(migration).await)
+        self.link.migrate(migration)
     }
 
     fn prepare(&mut self, sql: &'static Sql) -> Result<(), StoreError> {
         if sql.postgres.is_empty() {
             return Ok(());
         }
-        self.ask(async move |link| link.prepare(sql).await)
+        self.link.prepare(sql)
     }
 
     fn describe(&mut self) -> Result<Vec<(&'static str, String)>, StoreError> {
-        self.ask(async |link| link.describe().await)
+        self.link.describe()
     }
 
     fn check(&mut self) -> Result<Vec<String>, StoreError> {
-        self.ask(async |link| link.check().await)
+        self.link.check()
     }
 
     fn backup(&mut self, _to: &std::path::Path) -> Result<(), StoreError> {
         Err(StoreError::Database(format!(
             "a store in PostgreSQL is not copied by inbox: use pg_dump on {}",
-            self.place
+            self.link.target.place
         )))
     }
 }
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        self.jobs = None;
-        // Waits, within the limit that closing has, so that a process that ends right after this
-        // takes its leave of the server.
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.link.close();
     }
 }

@@ -98,6 +98,15 @@ impl Tx<'_> {
         self.candidates(&sql::TAKE_QUEUED, labels, address_no, 1)
     }
 
+    /// Says that the work of an address will be claimed.
+    pub fn foresee_claim(&mut self, labels: &Labels, address_no: i64) {
+        let now = self.now().0;
+        let [run, task] = labels.params();
+        let params = [address_no.into(), now.into(), run, task, 1_i64.into()];
+        self.foresee_one(&sql::TAKE_QUEUED, &params);
+        self.foresee_one(&sql::LAPSED, &params);
+    }
+
     fn candidates(
         &mut self,
         queued: &'static Sql,

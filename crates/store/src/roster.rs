@@ -110,7 +110,7 @@ impl Tx<'_> {
             agent.removed_at.map(|time| time.0).into(),
             details.agent_no.into(),
         ];
-        self.rows(&sql::SET_AGENT, &params).map(drop)
+        self.put(&sql::SET_AGENT, &params)
     }
 
     /// The people on the roster.
@@ -277,25 +277,24 @@ impl Tx<'_> {
             row.session.client.as_deref().into(),
             row.session_no.into(),
         ];
-        self.rows(&sql::SET_SESSION, &params).map(drop)
+        self.put(&sql::SET_SESSION, &params)
     }
 
     fn wake_mail(&mut self, row: &SessionRow, now: Millis) -> Result<(), StoreError> {
         let (inbox, since) = (row.address_no, row.changed_at.0);
         for statement in [&sql::SHIFT_DELIVERIES, &sql::SHIFT_RECIPIENTS] {
-            self.rows(statement, &[now.0.into(), since.into(), inbox.into()])?;
+            self.put(statement, &[now.0.into(), since.into(), inbox.into()])?;
         }
         // The texts that are shown follow.
         for statement in [&sql::SHIFT_ENTRIES, &sql::SHIFT_THREADS] {
-            self.rows(statement, &[inbox.into(), now.0.into()])?;
+            self.put(statement, &[inbox.into(), now.0.into()])?;
         }
         Ok(())
     }
 
     pub(crate) fn touch_session(&mut self, row: &SessionRow) -> Result<(), StoreError> {
         let now = self.now().0;
-        self.rows(&sql::TOUCH_SESSION, &[now.into(), row.session_no.into()])
-            .map(drop)
+        self.put(&sql::TOUCH_SESSION, &[now.into(), row.session_no.into()])
     }
 
     /// Sets the roles and tags of a session: these addresses reach it from now on, besides its own and all.
@@ -305,7 +304,7 @@ impl Tx<'_> {
         row: &SessionRow,
         addresses: &[Address],
     ) -> Result<(), StoreError> {
-        self.rows(&sql::DELETE_MEMBERSHIPS, &[row.session_no.into()])?;
+        self.put(&sql::DELETE_MEMBERSHIPS, &[row.session_no.into()])?;
         let all = self.ensure_address(&Address::all())?;
         let mut keys = vec![row.address_no, all];
         for address in addresses {
@@ -316,7 +315,7 @@ impl Tx<'_> {
         }
         for address_no in keys {
             let params = [row.session_no.into(), address_no.into()];
-            self.rows(&sql::INSERT_MEMBERSHIP, &params)?;
+            self.put(&sql::INSERT_MEMBERSHIP, &params)?;
         }
         Ok(())
     }

@@ -189,7 +189,7 @@ fn addresses(row: &mut Row) -> Result<Vec<Address>, StoreError> {
 }
 
 pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreError> {
-    let entry_no = row.int()?;
+    let number = row.int()?;
     let event_id = EventId(row.int()?);
     let thread_id = ThreadId::new(row.int()?);
     let from_agent = row.parsed()?;
@@ -198,7 +198,7 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
     let kind = row.word(Kind::from_code)?;
     let to = addresses(row)?;
     let auth = row.word(Auth::from_code)?;
-    let made_uid = message_uid(created_at, entry_no, row.int()?);
+    let made_uid = message_uid(created_at, number, row.int()?);
     let parent_message_id = row.maybe_int()?.map(MessageId::new);
     let expires_at = row.maybe_int()?.map(Millis);
     let message_type = row.maybe_text()?;
@@ -210,7 +210,7 @@ pub(crate) fn read_message(row: &mut Row) -> Result<(EventId, Message), StoreErr
     let hops = row.maybe_int()?.unwrap_or(0);
     let priority = row.word(Priority::from_code)?;
     let message = Message {
-        message_id: MessageId::new(entry_no),
+        message_id: MessageId::new(number),
         uid,
         thread_id,
         from_agent,
@@ -244,7 +244,7 @@ pub(crate) fn read_json(row: &mut Row) -> Result<Value, StoreError> {
 
 pub(crate) fn read_event(row: &mut Row) -> Result<Event, StoreError> {
     let event_id = EventId(row.int()?);
-    let entry_no = row.int()?;
+    let number = row.int()?;
     let thread_id = ThreadId::new(row.int()?);
     let event_type = row.word(EventType::from_code)?;
     let status = row.word(Status::from_code)?;
@@ -277,7 +277,7 @@ pub(crate) fn read_event(row: &mut Row) -> Result<Event, StoreError> {
         thread_id,
         source,
         event_type,
-        message_id: kind.map(|_| MessageId::new(entry_no)),
+        message_id: kind.map(|_| MessageId::new(number)),
         summary,
         payload_json: payload,
         created_at,

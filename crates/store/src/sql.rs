@@ -13,6 +13,18 @@ pub struct Sql {
     pub is_shared: bool,
 }
 
+impl Sql {
+    /// A statement of PostgreSQL's alone.
+    pub(crate) const fn only_postgres(name: &'static str, text: &'static str) -> Self {
+        Sql {
+            name,
+            sqlite: "",
+            postgres: text,
+            is_shared: false,
+        }
+    }
+}
+
 /// The views that a statement reads, as its `WITH` clause. They are not in the schema: SQLite parses the
 /// whole schema in every process, and views that it never read were a fifth of what `inbox send`
 /// computed. The log is the one difference: PostgreSQL has it as a view, which hides what has no number.
@@ -118,18 +130,13 @@ statements! {
         INSERT_AGENT "insert_agent",
         FIND_ADDRESS "find_address",
         INSERT_ADDRESS "insert_address",
-        INSERT_THREAD "insert_thread",
         INSERT_RECIPIENT "insert_recipient",
-        INSERT_ENTRY "insert_entry",
         SET_LATEST_MESSAGE "set_latest_message",
-        UPDATE_THREAD "update_thread",
         SET_QUEUE "set_queue",
         INSERT_ARTIFACT "insert_artifact",
         LOAD_THREAD "load_thread" reads thread_rows,
         COUNT_CLAIMS "count_claims",
         CLAIM_BY_TOKEN "claim_by_token",
-        QUEUED "queued" reads thread_rows,
-        LAPSED "lapsed" reads thread_rows,
         REACHED_BY_STATUS "reached_by_status" reads thread_rows,
         HAS_UNREAD "has_unread",
         LIST_THREADS "list_threads" reads thread_rows reach,
@@ -194,6 +201,7 @@ statements! {
         DROP_BOOKMARKS "drop_bookmarks",
         NEWEST_ENTRY "newest_entry",
         SPOKEN "spoken",
+        SPOKEN_LAST "spoken_last",
         SAID_BEFORE "said_before",
         DEAD_EXPIRED "dead_expired" reads delivered message_rows,
         DEAD_SESSIONS "dead_sessions" reads delivered message_rows,
@@ -229,12 +237,20 @@ statements! {
         MESSAGES_OF_EVENTS "messages_of_events" reads message_rows thread_rows,
     }
     differs {
+        INSERT_THREAD "insert_thread" "insert_thread",
+        INSERT_ENTRY "insert_entry" "insert_entry",
+        UPDATE_THREAD "update_thread" "update_thread",
+        QUEUED "queued" "queued" reads thread_rows,
         TAKE_QUEUED "queued" "take_queued" reads thread_rows,
+        LAPSED "lapsed" "lapsed" reads thread_rows,
     }
     postgres {
         UNNUMBERED "unnumbered",
         NUMBER "number",
-        NUMBER_LOCK "number_lock",
+        SETTINGS "settings",
+        NUMBER_NOW "number_now",
+        NEXT_THREAD "next_thread",
+        NEXT_ENTRY "next_entry",
         NOW "now",
         SEARCH_SETTINGS "search_settings",
         SEARCH_PROGRESS "search_progress",
@@ -251,6 +267,8 @@ statements! {
         CLEAR_ARCHIVE "clear_archive",
         ADD_ARCHIVED "add_archived",
         SAVE_ARCHIVE "save_archive",
+        PUBLISH "publish",
+        PUBLISH_PROBLEM "publish_problem",
     }
 }
 
@@ -259,16 +277,30 @@ statements! {
 pub struct Migration {
     /// Its number: the schema's version once it has been applied.
     pub version: i64,
+    /// The name of its file, without what it ends in.
+    pub name: &'static str,
     /// The text for SQLite.
     pub sqlite: &'static str,
     /// The text for PostgreSQL.
     pub postgres: &'static str,
 }
 
+impl Migration {
+    /// The statement by which PostgreSQL remembers that it was applied.
+    pub(crate) fn recorded(&self) -> String {
+        format!(
+            "INSERT INTO meta (name, value) VALUES ('schema_version', '{}')
+ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            self.version
+        )
+    }
+}
+
 macro_rules! migration {
     ($version:literal $file:literal) => {
         Migration {
             version: $version,
+            name: $file,
             sqlite: include_str!(concat!("../sql/migrations/", $file, ".sql")),
             postgres: include_str!(concat!("../sql/migrations/", $file, ".sql")),
         }
@@ -276,6 +308,7 @@ macro_rules! migration {
     ($version:literal $file:literal differs) => {
         Migration {
             version: $version,
+            name: $file,
             sqlite: include_str!(concat!("../sql/migrations/", $file, ".sqlite.sql")),
             postgres: include_str!(concat!("../sql/migrations/", $file, ".postgres.sql")),
         }
@@ -288,10 +321,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(2 "0002_keys" differs),
     migration!(3 "0003_mail" differs),
     migration!(4 "0004_search" differs),
+    migration!(5 "0005_team" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 4;
+pub const SCHEMA_VERSION: i64 = 5;
 
 #[cfg(test)]
 mod tests {
@@ -362,6 +396,7 @@ mod tests {
             0x0b83_c39c_8a74_eb78,
             0xb835_0963_3b84_685a,
             0xa26f_9348_d6d8_6157,
+            0xdf99_d816_80d3_2f2c,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

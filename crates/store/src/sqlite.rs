@@ -16,6 +16,7 @@ use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
+use crate::bell::Key;
 use crate::driver::{Driver, Mode};
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};
@@ -29,7 +30,7 @@ use lock::WriteLock;
 pub(crate) use search::SearchFile;
 
 /// Marks a file as an inbox store in SQLite's header: "INBX".
-const APPLICATION_ID: i64 = 0x494e_4258;
+pub(crate) const APPLICATION_ID: i64 = 0x494e_4258;
 
 /// How long a statement waits for another program that has the database locked. Writers of ours wait
 /// in the fair lock instead, because SQLite's own waiting starves some of them.
@@ -242,6 +243,19 @@ impl Driver for Sqlite {
         Ok(())
     }
 
+    fn conclude(&mut self, last_entry: Option<i64>, _rings: &[Key]) -> Result<i64, StoreError> {
+        self.commit()?;
+        if let Some(entry_no) = last_entry {
+            return self.event_of(entry_no);
+        }
+        let newest = self.query(&crate::sql::NEWEST_EVENT, &[]).and_then(|rows| {
+            let newest = rows.into_iter().next().map(|mut row| row.maybe_int());
+            Ok(newest.transpose()?.flatten().unwrap_or(0))
+        });
+        // The write is committed whatever happened after it: it must not be run again.
+        newest.map_err(|error| StoreError::Unknown(error.to_string()))
+    }
+
     fn rollback(&mut self) {
         if self.mode.take().is_some() {
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -255,11 +269,6 @@ impl Driver for Sqlite {
 
     fn number(&mut self) -> Result<(), StoreError> {
         Ok(())
-    }
-
-    fn intake_waits(&mut self) -> Result<bool, StoreError> {
-        // A statement by itself is its own transaction.
-        Ok(!self.query(&crate::sql::INTAKE_WAITS, &[])?.is_empty())
     }
 
     fn event_of(&mut self, entry_no: i64) -> Result<i64, StoreError> {

@@ -9,6 +9,7 @@ use inbox_core::{
 use crate::bell::Key;
 use crate::driver::Driver;
 use crate::error::{Abort, StoreError};
+use crate::foresight::Foresight;
 use crate::row::{self, ThreadRow};
 use crate::sql::{self, Sql};
 use crate::value::{Param, Row};
@@ -90,6 +91,15 @@ impl<'a> Tx<'a> {
         self.driver.query(sql, params)
     }
 
+    /// Runs a statement whose rows nobody needs.
+    pub(crate) fn put(
+        &mut self,
+        sql: &'static Sql,
+        params: &[Param<'_>],
+    ) -> Result<(), StoreError> {
+        self.driver.put(sql, params)
+    }
+
     pub(crate) fn first(
         &mut self,
         sql: &'static Sql,
@@ -112,8 +122,36 @@ impl<'a> Tx<'a> {
         sql: &'static Sql,
         params: &[Param<'_>],
     ) -> Result<i64, StoreError> {
-        self.one_int(sql, params)?
-            .ok_or_else(|| StoreError::Unreadable(format!("no key from {}", sql.name)))
+        self.driver.insert(sql, params)
+    }
+
+    /// The key of the next entry, where it is known before the row is there.
+    pub(crate) fn key_of_next_entry(&mut self) -> Result<Option<i64>, StoreError> {
+        self.driver.key_of_next_entry()
+    }
+
+    /// Runs a statement that must change a row.
+    pub(crate) fn change(
+        &mut self,
+        sql: &'static Sql,
+        params: &[Param<'_>],
+    ) -> Result<(), StoreError> {
+        self.driver.change(sql, params)
+    }
+
+    /// Where to say what will be asked for next.
+    pub fn foresee(&mut self) -> Foresight<'_> {
+        Foresight::new(self.driver)
+    }
+
+    /// Says that a statement will be run soon.
+    pub(crate) fn foresee_one(&mut self, sql: &'static Sql, params: &[Param<'_>]) {
+        self.driver.foresee(sql, params);
+    }
+
+    /// Whether a plain SQL client left something to be taken in.
+    pub fn intake_waits(&mut self) -> Result<bool, StoreError> {
+        Ok(!self.rows(&sql::INTAKE_WAITS, &[])?.is_empty())
     }
 
     /// What is known of an agent, if the name has appeared.
@@ -176,7 +214,7 @@ impl<'a> Tx<'a> {
             seen_at.into(),
         ];
         let agent_no = self.key_of(&sql::INSERT_AGENT, &params)?;
-        self.rows(&sql::TAKE_OPEN_NAME, &[name.as_str().into()])?;
+        self.put(&sql::TAKE_OPEN_NAME, &[name.as_str().into()])?;
         Ok(agent_no)
     }
 
@@ -192,7 +230,7 @@ impl<'a> Tx<'a> {
             && (row.is_removed || row.seen_at.is_none_or(|seen| seen.0 <= due))
         {
             let now = self.now.0;
-            self.rows(&sql::TOUCH_AGENT, &[now.into(), row.agent_no.into()])?;
+            self.put(&sql::TOUCH_AGENT, &[now.into(), row.agent_no.into()])?;
         }
         if let Some(id) = session
             && let Some(found) = self.session(id)?
@@ -211,7 +249,11 @@ impl<'a> Tx<'a> {
         {
             return Ok(Some(*address_no));
         }
-        self.one_int(&sql::FIND_ADDRESS, &[stored.as_ref().into()])
+        let found = self.one_int(&sql::FIND_ADDRESS, &[stored.as_ref().into()])?;
+        if let Some(address_no) = found {
+            self.met_address = Some((stored.into_owned(), address_no));
+        }
+        Ok(found)
     }
 
     /// The address's key; an address that was never used gets one.
@@ -334,6 +376,6 @@ impl<'a> Tx<'a> {
             answer.into(),
             now.into(),
         ];
-        self.rows(&sql::REMEMBER, &params).map(drop)
+        self.put(&sql::REMEMBER, &params)
     }
 }

@@ -55,6 +55,11 @@ impl Row {
         Row(values.into_iter())
     }
 
+    /// The columns that were not read yet.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.0.collect()
+    }
+
     /// The next column, an integer.
     pub(crate) fn int(&mut self) -> Result<i64, StoreError> {
         self.maybe_int()?

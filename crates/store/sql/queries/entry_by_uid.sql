@@ -1,1 +1,1 @@
-SELECT entry_no FROM entries WHERE uid = $1
+SELECT COALESCE(message_no, entry_no) FROM entries WHERE uid = $1

@@ -1,3 +1,5 @@
 INSERT INTO receipts (entry_no, step, address_no, agent_no, session_no, created_at, session)
-VALUES ($1, $2, $3, $4, 0, $5, NULL)
+VALUES (COALESCE((SELECT k.entry_no FROM entries k WHERE k.message_no = $1),
+        (SELECT k.entry_no FROM entries k WHERE k.entry_no = $1 AND k.message_no IS NULL)),
+        $2, $3, $4, 0, $5, NULL)
 ON CONFLICT DO NOTHING

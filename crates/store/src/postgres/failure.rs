@@ -1,93 +1,108 @@
 //! PostgreSQL's errors in the store's terms.
 
-use std::error::Error as _;
-
-use tokio_postgres::Error;
-use tokio_postgres::error::{DbError, Severity, SqlState};
-
-use super::bind::Misfit;
 use crate::error::StoreError;
 
-/// What an error of a statement means to the caller.
-pub(super) fn of(server: &str, error: &Error) -> StoreError {
-    if ends_connection(error) {
-        let words = words(error);
-        return StoreError::Database(format!(
-            "the connection to PostgreSQL at {server} was lost: {words}"
-        ));
+/// What went wrong on a connection.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server refused a statement.
+    Server(ServerError),
+    /// The connection cannot be used any more.
+    Lost(String),
+    /// No answer came in time. The connection cannot be used any more, unless nothing was asked.
+    Late,
+    /// An answer that is not what the statement gives.
+    Unreadable(String),
+}
+
+/// An error as the server words it.
+#[derive(Debug, Default)]
+pub(super) struct ServerError {
+    pub(super) severity: String,
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) detail: Option<String>,
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::Lost(error.to_string())
     }
-    match error.code() {
-        // Somebody else was first, or PostgreSQL had to choose: the same again may well succeed.
-        Some(
-            &SqlState::T_R_SERIALIZATION_FAILURE
-            | &SqlState::T_R_DEADLOCK_DETECTED
-            | &SqlState::UNIQUE_VIOLATION,
-        ) => StoreError::Raced,
-        // A statement is cancelled when it runs into its time limit.
-        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => {
-            StoreError::Busy(words(error))
+}
+
+impl Failure {
+    /// Whether the connection cannot be used after this.
+    pub(super) fn ends_connection(&self) -> bool {
+        match self {
+            Failure::Server(error) => matches!(error.severity.as_str(), "FATAL" | "PANIC"),
+            Failure::Lost(_) | Failure::Late => true,
+            // Its rows may still be on their way.
+            Failure::Unreadable(_) => true,
         }
-        _ => StoreError::Database(words(error)),
+    }
+
+    /// Whether the server no longer has a prepared statement, or cannot run it since a table changed.
+    pub(super) fn forgot_statement(&self) -> bool {
+        matches!(self, Failure::Server(error) if matches!(error.code.as_str(), "26000" | "0A000"))
+    }
+
+    /// What it means to the caller.
+    pub(super) fn meaning(&self, server: &str) -> StoreError {
+        if self.ends_connection() {
+            return match self {
+                Failure::Unreadable(what) => StoreError::Unreadable(what.clone()),
+                _ => StoreError::Database(format!(
+                    "the connection to PostgreSQL at {server} was lost: {}",
+                    self.words()
+                )),
+            };
+        }
+        match self {
+            Failure::Server(error) => match error.code.as_str() {
+                // Somebody else was first, or PostgreSQL had to choose: the same again may succeed.
+                "40001" | "40P01" | "23505" => StoreError::Raced,
+                // A lock, or a statement that ran into its time limit.
+                "55P03" | "57014" => StoreError::Busy(self.words()),
+                "42501" => StoreError::Denied(self.words()),
+                _ => StoreError::Database(self.words()),
+            },
+            _ => StoreError::Database(self.words()),
+        }
+    }
+
+    /// In words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Failure::Server(error) => error.words(),
+            Failure::Lost(words) | Failure::Unreadable(words) => words.clone(),
+            Failure::Late => "no answer came in time".into(),
+        }
     }
 }
 
-/// Whether the connection cannot be used after this error.
-pub(super) fn ends_connection(error: &Error) -> bool {
-    match error.as_db_error() {
-        Some(db) => matches!(
-            db.parsed_severity(),
-            Some(Severity::Fatal | Severity::Panic)
-        ),
-        // Everything else that the client finds itself is about the connection or the protocol.
-        None => !error
-            .source()
-            .is_some_and(<dyn std::error::Error>::is::<Misfit>),
-    }
-}
-
-/// Whether the server no longer has a prepared statement, or cannot run it since a table changed.
-pub(super) fn forgot_statement(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        Some(&SqlState::INVALID_SQL_STATEMENT_NAME | &SqlState::FEATURE_NOT_SUPPORTED)
-    )
-}
-
-/// The error in words: what the database says, or each cause after its effect.
-pub(super) fn words(error: &Error) -> String {
-    if let Some(db) = error.as_db_error() {
-        return db_words(db);
-    }
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
-
-fn db_words(db: &DbError) -> String {
-    let mut text = db.message().to_owned();
-    // The detail of these quotes the whole row, which may hold a lease's secret.
-    let quotes_row = matches!(
-        *db.code(),
-        SqlState::CHECK_VIOLATION | SqlState::NOT_NULL_VIOLATION
-    );
-    if let Some(detail) = db.detail().filter(|_| !quotes_row) {
-        text.push_str(": ");
-        text.push_str(detail);
-    }
-    let code = db.code().code();
-    match class(code) {
-        Some(class) => format!("{text} ({class}, SQLSTATE {code})"),
-        None => format!("{text} (SQLSTATE {code})"),
+impl ServerError {
+    fn words(&self) -> String {
+        let mut text = self.message.clone();
+        // The detail of these quotes the whole row, which may hold a lease's secret.
+        let quotes_row = matches!(self.code.as_str(), "23514" | "23502");
+        if let Some(detail) = self.detail.as_ref().filter(|_| !quotes_row) {
+            text.push_str(": ");
+            text.push_str(detail);
+        }
+        let code = &self.code;
+        match class(code) {
+            Some(class) => format!("{text} ({class}, SQLSTATE {code})"),
+            None => format!("{text} (SQLSTATE {code})"),
+        }
     }
 }
 
 /// The name of an SQLSTATE's class, after PostgreSQL's manual, appendix A.
 fn class(code: &str) -> Option<&'static str> {
+    // Its class is that of syntax errors, too, and would mislead.
+    if code == "42501" {
+        return Some("insufficient privilege");
+    }
     Some(match code.get(..2)? {
         "08" => "connection exception",
         "0A" => "feature not supported",

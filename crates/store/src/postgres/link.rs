@@ -1,26 +1,29 @@
-//! The connection, inside the driver's thread.
+//! The connection of a store: transactions of few round trips, made again when it is lost.
+//!
+//! Statements whose rows nobody needs yet wait for the next one whose rows somebody does, and all go in
+//! one piece. Nothing is left behind in the server's session while it may be a pooler's: statements have
+//! no names there, and every setting is the transaction's own. A connection that turns out to be its
+//! server process's only one keeps its settings, and names the statements that come again.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use inbox_core::sabotage::planted;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
 
-use super::bind::{self, Bound};
-use super::failure;
+use super::dial;
+use super::failure::Failure;
+use super::session::{Item, ROLLBACK, Session, settings};
 use super::url::Target;
 use crate::driver::Mode;
 use crate::error::StoreError;
-use crate::sql::{self, Sql};
-use crate::value::Row;
+use crate::sql::Sql;
+use crate::value::{Row, Value};
 
 /// Longer than the server's own limits, which end a statement first: this one is for a server that
 /// has gone away without a word.
-const ANSWER_WITHIN: Duration = Duration::from_secs(45);
-const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(45);
+
+/// After so many transactions a connection is worth a round trip that makes the later ones cheaper.
+const WORTH_SETTLING: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transaction {
@@ -30,17 +33,14 @@ enum Transaction {
     Failed,
 }
 
-struct Session {
-    client: Client,
-    connection: JoinHandle<()>,
-    statements: HashMap<&'static str, Statement>,
-}
-
 /// A connection that is made again when it is lost, but never in the midst of a transaction.
 pub(super) struct Link {
     pub(super) target: Target,
     session: Option<Session>,
     transaction: Transaction,
+    queue: Vec<Item>,
+    /// Whether a part of the open transaction was sent.
+    is_sent: bool,
 }
 
 impl Link {
@@ -49,292 +49,345 @@ impl Link {
             target,
             session: None,
             transaction: Transaction::None,
+            queue: Vec::new(),
+            is_sent: false,
         }
     }
 
-    pub(super) async fn connect(&mut self) -> Result<(), StoreError> {
-        let unreachable = |reason: String| {
-            let server = &self.target.server;
-            StoreError::Database(format!("cannot reach PostgreSQL at {server}: {reason}"))
-        };
-        let connecting = self.target.config.connect(NoTls);
-        let (client, connection) = match timeout(ANSWER_WITHIN, connecting).await {
-            Ok(connected) => connected.map_err(|error| unreachable(failure::words(&error)))?,
-            Err(_) => return Err(unreachable("no answer".into())),
-        };
-        // Its end shows in the client: every request after it fails.
-        let connection = tokio::spawn(async move { drop(connection.await) });
-        self.session = Some(Session {
-            client,
-            connection,
-            statements: HashMap::new(),
-        });
+    pub(super) fn connect(&mut self) -> Result<(), StoreError> {
+        let wire = dial::wire(&self.target, ANSWER_WITHIN).map_err(|failure| {
+            let (server, reason) = (&self.target.server, failure.words());
+            StoreError::Unreachable(format!("cannot reach PostgreSQL at {server}: {reason}"))
+        })?;
+        self.session = Some(Session::new(wire));
         Ok(())
     }
 
-    pub(super) async fn close(&mut self) {
-        if let Some(Session {
-            client,
-            connection,
-            statements,
-        }) = self.session.take()
-        {
-            drop((statements, client));
-            let _ = timeout(CLOSE_WITHIN, connection).await;
+    pub(super) fn close(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.wire.close();
         }
     }
 
-    pub(super) async fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
+    /// Begins a transaction, with the next statement that is sent.
+    pub(super) fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
         // Left open by a caller that panicked; its writes must not become part of this one.
-        self.rollback().await;
-        self.batch(&self.begin_text(mode)).await?;
+        self.rollback();
+        self.settle()?;
+        self.queue.push(Item::Begin(mode));
         self.transaction = Transaction::Open;
         Ok(())
     }
 
-    pub(super) async fn query(
+    /// Puts a transaction of one statement before the next one.
+    pub(super) fn before(&mut self, sql: &'static Sql, params: Vec<Value>) {
+        self.queue.push(Item::Begin(Mode::Write));
+        self.queue.push(Item::Run(sql, params, false));
+        self.queue.push(Item::Commit);
+    }
+
+    /// Whether a transaction was begun.
+    pub(super) fn is_open(&self) -> bool {
+        self.transaction != Transaction::None
+    }
+
+    /// Has a statement run some time before the next flush ends.
+    pub(super) fn run(&mut self, sql: &'static Sql, params: Vec<Value>) -> Result<(), StoreError> {
+        self.push(sql, params, false)
+    }
+
+    /// The same of a statement whose rows the next flush gives.
+    pub(super) fn ask(&mut self, sql: &'static Sql, params: Vec<Value>) -> Result<(), StoreError> {
+        self.push(sql, params, true)
+    }
+
+    fn push(
         &mut self,
         sql: &'static Sql,
-        params: Vec<Bound>,
-    ) -> Result<Vec<Row>, StoreError> {
+        params: Vec<Value>,
+        is_wanted: bool,
+    ) -> Result<(), StoreError> {
         match self.transaction {
             Transaction::Open => {}
             Transaction::None => return Err(misuse(sql.name, "outside a transaction")),
             Transaction::Failed => return Err(misuse(sql.name, "after the transaction failed")),
         }
-        let answer = self.query_unguarded(sql, &params).await;
-        if answer.is_err() {
+        self.queue.push(Item::Run(sql, params, is_wanted));
+        Ok(())
+    }
+
+    /// Sends what waits, and gives the rows of each statement that was asked for.
+    pub(super) fn flush(&mut self) -> Result<Vec<Vec<Row>>, StoreError> {
+        let items = std::mem::take(&mut self.queue);
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (answers, failure) = self.exchange(&items);
+        let Some((_, error)) = failure else {
+            self.is_sent = true;
+            return Ok(answers);
+        };
+        if self.transaction == Transaction::Open {
             self.transaction = Transaction::Failed;
         }
-        answer
+        Err(error)
     }
 
-    async fn query_unguarded(
+    /// Commits, and runs `then` in a transaction of its own, all in one round trip.
+    pub(super) fn commit(
         &mut self,
-        sql: &'static Sql,
-        params: &[Bound],
+        then: Option<(&'static Sql, Vec<Value>)>,
     ) -> Result<Vec<Row>, StoreError> {
-        let known = self
-            .session
-            .as_ref()
-            .and_then(|s| s.statements.get(sql.name))
-            .cloned();
-        let is_known = known.is_some();
-        let statement = if let Some(statement) = known {
-            statement
-        } else {
-            let prepared = self
-                .run(async |client| client.prepare(sql.postgres).await)
-                .await?;
-            if let Some(session) = &mut self.session {
-                session.statements.insert(sql.name, prepared.clone());
-            }
-            prepared
-        };
-        let (due, given) = (statement.params().len(), params.len());
-        if due != given {
-            return Err(misuse(
-                sql.name,
-                &format!("with {given} parameters and not {due}"),
-            ));
-        }
-        let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|p| p as _).collect();
-        let mut forgot = false;
-        let answer = self
-            .run(async |client| {
-                let answer = client.query(&statement, &params).await;
-                forgot = answer.as_ref().is_err_and(failure::forgot_statement);
-                answer
-            })
-            .await;
-        if is_known && forgot {
-            // Another process changed a table, or a pooler gave us another server connection.
-            // Prepared anew, the statement works; and one that does not fails as a new one.
-            self.forget_statements();
-            return Err(StoreError::Raced);
-        }
-        let answer = answer?;
-        if std::ptr::eq(sql, &raw const sql::INSERT_ENTRY) && planted("number_at_insert") {
-            self.number_at_insert(&answer).await?;
-        }
-        bind::rows(sql.name, &answer)
-    }
-
-    pub(super) async fn commit(&mut self) -> Result<(), StoreError> {
         if self.transaction != Transaction::Open {
-            self.rollback().await;
+            self.rollback();
             return Err(misuse(
                 "commit",
                 "without a transaction that can be committed",
             ));
         }
-        self.transaction = Transaction::None;
-        let done = self
-            .run(async |client| client.batch_execute("COMMIT").await)
-            .await;
-        match done {
-            Err(error) if self.session.is_none() => Err(StoreError::Unknown(error.to_string())),
-            done => done,
+        let mut items = std::mem::take(&mut self.queue);
+        let commit = items.len();
+        items.push(Item::Commit);
+        if let Some((sql, params)) = then {
+            items.push(Item::Begin(Mode::Write));
+            items.push(Item::Run(sql, params, true));
+            items.push(Item::Commit);
+        }
+        let (mut answers, failure) = self.exchange(&items);
+        match failure {
+            None => {
+                self.transaction = Transaction::None;
+                self.is_sent = false;
+                Ok(answers.pop().unwrap_or_default())
+            }
+            Some((done, error)) if done > commit || self.session.is_none() => {
+                // It is in effect, or may be.
+                self.transaction = if self.session.is_none() {
+                    Transaction::None
+                } else {
+                    Transaction::Failed
+                };
+                self.rollback();
+                Err(StoreError::Unknown(error.to_string()))
+            }
+            Some((_, error)) => {
+                self.transaction = Transaction::Failed;
+                self.rollback();
+                Err(error)
+            }
         }
     }
 
-    pub(super) async fn rollback(&mut self) {
+    /// Runs a transaction of one statement, and gives its rows.
+    pub(super) fn alone(
+        &mut self,
+        sql: &'static Sql,
+        params: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.begin(Mode::Write)?;
+        self.ask(sql, params)?;
+        self.commit(None)
+    }
+
+    /// Ends the transaction without a trace. The server is told, and not waited for.
+    pub(super) fn rollback(&mut self) {
         if self.transaction == Transaction::None {
             return;
         }
-        let done = self
-            .run(async |client| client.batch_execute("ROLLBACK").await)
-            .await;
-        if done.is_err() {
-            self.give_up();
+        self.queue.clear();
+        if (self.is_sent || self.transaction == Transaction::Failed)
+            && let Some(session) = &mut self.session
+            && session.tell(&ROLLBACK).is_err()
+        {
+            self.session = None;
         }
         self.transaction = Transaction::None;
+        self.is_sent = false;
     }
 
-    pub(super) async fn now(&mut self) -> Result<i64, StoreError> {
-        if self.transaction != Transaction::None {
-            let rows = self.query(&sql::NOW, Vec::new()).await?;
-            return rows
-                .into_iter()
-                .next()
-                .map_or_else(|| Err(no_row("now")), |mut row| row.int());
+    /// Notes which server process a transaction has. A session that was settled must not have another.
+    pub(super) fn served_by(&mut self, process: i64) -> Result<(), StoreError> {
+        let Some(session) = &mut self.session else {
+            return Ok(());
+        };
+        session.transactions += 1;
+        session.is_own = i64::from(session.wire.process) == process || planted("pooler_unseen");
+        if session.is_settled && !session.is_own {
+            // What was left in the session is somebody else's now, and theirs is ours.
+            self.give_up();
+            return Err(StoreError::Raced);
         }
-        let answer = self.batch(sql::NOW.postgres).await?;
-        let millis = cells(&answer)
-            .next()
-            .and_then(|[millis]| millis.parse().ok());
-        millis.ok_or_else(|| no_row("now"))
+        Ok(())
     }
 
-    /// Runs statements that leave no transaction open, or open one, on a connection that is made
-    /// anew when the old one turns out to be dead. Running them twice must do no harm.
-    pub(super) async fn batch(
-        &mut self,
-        text: &str,
-    ) -> Result<Vec<SimpleQueryMessage>, StoreError> {
-        if self.transaction != Transaction::None {
-            return Err(misuse("this", "inside a transaction"));
-        }
+    /// Runs a script that leaves no transaction open, on a connection that is made anew when the old one
+    /// turns out to be dead. Running it twice must do no harm.
+    pub(super) fn script(&mut self, text: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+        self.rollback();
         loop {
             let is_new = self.session.is_none();
             if is_new {
-                self.connect().await?;
+                self.connect()?;
             }
-            let answer = self
-                .run(async |client| client.simple_query(text).await)
-                .await;
-            if answer.is_ok() {
-                return answer;
-            }
-            if self.session.is_some() {
+            let Some(session) = &mut self.session else {
+                continue;
+            };
+            let failure = match session.wire.script(text) {
+                Ok(rows) => return Ok(rows),
+                Err(failure) => failure,
+            };
+            let error = failure.meaning(&self.target.server);
+            if failure.ends_connection() {
+                self.give_up();
+                if !is_new {
+                    continue;
+                }
+            } else {
                 // It may have failed between BEGIN and COMMIT.
                 self.transaction = Transaction::Failed;
-                self.rollback().await;
-                return answer;
+                self.rollback();
             }
-            if is_new {
-                return answer;
-            }
+            return Err(error);
         }
     }
 
-    pub(super) async fn run<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
-        self.run_within(ANSWER_WITHIN, work).await
-    }
-
-    pub(super) async fn run_within<T>(
+    /// Runs a script inside the open transaction.
+    pub(super) fn script_within(
         &mut self,
         limit: Duration,
-        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
-        let server = &self.target.server;
-        let Some(session) = &self.session else {
-            return Err(StoreError::Database(format!(
-                "the connection to PostgreSQL at {server} was lost"
-            )));
+        text: &str,
+    ) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+        self.flush()?;
+        let Some(session) = &mut self.session else {
+            return Err(self.lost());
         };
-        let error = match timeout(limit, work(&session.client)).await {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(error)) => {
-                let meaning = failure::of(server, &error);
-                if !failure::ends_connection(&error) {
-                    return Err(meaning);
-                }
-                meaning
-            }
-            Err(_) => StoreError::Database(format!(
-                "PostgreSQL at {server} did not answer within {} s",
-                limit.as_secs()
-            )),
+        let done = session.wire.set_patience(Some(limit)).and_then(|()| {
+            let rows = session.wire.script(text)?;
+            session.wire.set_patience(Some(ANSWER_WITHIN))?;
+            Ok(rows)
+        });
+        done.map_err(|failure| {
+            self.transaction = Transaction::Failed;
+            self.failed(&failure)
+        })
+    }
+
+    /// Has a statement parsed, inside the open transaction.
+    pub(super) fn parse_only(&mut self, text: &str) -> Result<(), StoreError> {
+        self.flush()?;
+        let Some(session) = &mut self.session else {
+            return Err(self.lost());
         };
-        self.give_up();
-        Err(error)
+        session.wire.parse_only(text).map_err(|failure| {
+            self.transaction = Transaction::Failed;
+            self.failed(&failure)
+        })
     }
 
     pub(super) fn forget_statements(&mut self) {
         if let Some(session) = &mut self.session {
-            session.statements.clear();
+            session.forget();
         }
     }
 
-    fn give_up(&mut self) {
-        if let Some(session) = self.session.take() {
-            session.connection.abort();
+    pub(super) fn has_tls(&self) -> bool {
+        self.session
+            .as_ref()
+            .is_some_and(|session| session.wire.has_tls())
+    }
+
+    /// Whether a pooler stands between, as far as was seen: its server processes are everybody's.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| !session.is_own)
+    }
+
+    /// Sends items and reads their answers. With a failure comes how many items were done before it.
+    fn exchange(&mut self, items: &[Item]) -> (Vec<Vec<Row>>, Option<(usize, StoreError)>) {
+        // Without a commit, what was sent first has no effect when the connection is lost.
+        let can_repeat = !self.is_sent && !commits_a_write(items);
+        loop {
+            let is_new = self.session.is_none();
+            if is_new {
+                if self.is_sent {
+                    return (Vec::new(), Some((0, self.lost())));
+                }
+                if let Err(error) = self.connect() {
+                    return (Vec::new(), Some((0, error)));
+                }
+            }
+            let Some(session) = &mut self.session else {
+                continue;
+            };
+            let schema = &self.target.schema;
+            let (answers, done, failure) = session.run(items, schema);
+            let Some(failure) = failure else {
+                return (answers, None);
+            };
+            if failure.forgot_statement() {
+                // Another process changed a table, or a pooler gave us another server process.
+                // Parsed anew, the statement works; and one that does not fails as a new one.
+                let was_named = session.has_names();
+                self.forget_statements();
+                if was_named {
+                    return (answers, Some((done, StoreError::Raced)));
+                }
+            }
+            let error = self.failed(&failure);
+            if self.session.is_none() && can_repeat && !is_new {
+                continue;
+            }
+            return (answers, Some((done, error)));
         }
+    }
+
+    /// Makes the settings the session's, once it is known to be ours alone and to be used again.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        let Some(session) = &mut self.session else {
+            return Ok(());
+        };
+        if session.is_settled || !session.is_own || session.transactions < WORTH_SETTLING {
+            return Ok(());
+        }
+        let text = settings(&self.target.schema);
+        match session.wire.script(&text) {
+            Ok(_) => session.is_settled = true,
+            Err(failure) => {
+                let error = self.failed(&failure);
+                if self.session.is_some() {
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, failure: &Failure) -> StoreError {
+        let error = failure.meaning(&self.target.server);
+        if failure.ends_connection() {
+            self.give_up();
+        }
+        error
+    }
+
+    fn lost(&self) -> StoreError {
+        let server = &self.target.server;
+        StoreError::Database(format!("the connection to PostgreSQL at {server} was lost"))
+    }
+
+    fn give_up(&mut self) {
+        self.session = None;
         if self.transaction == Transaction::Open {
             self.transaction = Transaction::Failed;
         }
     }
-
-    /// Everything is LOCAL to the transaction: behind a pooler the next one has another server
-    /// connection, and this one's next user is somebody else.
-    fn begin_text(&self, mode: Mode) -> String {
-        let isolation = match mode {
-            Mode::Read => "REPEATABLE READ READ ONLY",
-            Mode::Write => "READ COMMITTED READ WRITE",
-        };
-        // Unless pg_temp is named last, it is searched first, and a temporary table hides ours.
-        let schema = &self.target.schema;
-        format!(
-            "BEGIN ISOLATION LEVEL {isolation};\n\
-             SET LOCAL search_path = \"{schema}\", pg_temp;\n\
-             SET LOCAL statement_timeout = '30s';\n\
-             SET LOCAL lock_timeout = '10s';\n\
-             SET LOCAL idle_in_transaction_session_timeout = '60s';\n\
-             SET LOCAL synchronous_commit = on"
-        )
-    }
-
-    pub(super) fn transaction_text(&self, mode: Mode, statements: &[&str]) -> String {
-        // On its own line, so that a comment at the end of a statement does not swallow it.
-        format!(
-            "{};\n{}\n;\nCOMMIT",
-            self.begin_text(mode),
-            statements.join("\n;\n")
-        )
-    }
 }
 
-/// The rows of an answer in text that have `N` columns, none of them null.
-pub(super) fn cells<const N: usize>(
-    answer: &[SimpleQueryMessage],
-) -> impl Iterator<Item = [&str; N]> {
-    answer.iter().filter_map(|message| {
-        let SimpleQueryMessage::Row(row) = message else {
-            return None;
-        };
-        let mut texts = [""; N];
-        for (i, text) in texts.iter_mut().enumerate() {
-            *text = row.try_get(i).ok()??;
-        }
-        (row.len() == N).then_some(texts)
-    })
+fn commits_a_write(items: &[Item]) -> bool {
+    // What goes before a transaction may be run twice.
+    matches!(items, [.., Item::Commit])
 }
 
-fn misuse(what: &str, how: &str) -> StoreError {
+pub(super) fn misuse(what: &str, how: &str) -> StoreError {
     StoreError::Database(format!("{what} was called {how}"))
 }
 

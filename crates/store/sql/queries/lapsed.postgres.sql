@@ -1,0 +1,8 @@
+-- differs: PostgreSQL would read all threads first while they are few, and keep the plan when they are many. OFFSET 0 keeps
+-- the order of the walk: what is held, then each thread.
+SELECT v.* FROM recipients r
+ CROSS JOIN LATERAL (SELECT * FROM thread_rows w WHERE w.thread_no = r.thread_no OFFSET 0) v
+ WHERE r.address_no = $1 AND r.queue = 2 AND v.lease_until <= $2
+   AND (CAST($3 AS TEXT) IS NULL OR v.run_id = $3) AND (CAST($4 AS TEXT) IS NULL OR v.task_id = $4)
+ ORDER BY r.address_no, r.priority, r.thread_no
+ LIMIT $5
