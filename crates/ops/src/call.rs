@@ -1,13 +1,12 @@
 //! How an operation is called: by whom, on what, and how often it takes effect.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inbox_core::lifecycle::{Command, decide};
-use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId, name};
 use inbox_store::bell::Key;
-use inbox_store::{Abort, Asking, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
+use inbox_store::{Abort, Asking, Foresight, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,6 +53,9 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
 
     /// Carries it out.
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;
+
+    /// Says what a write will ask for first, beside who calls.
+    fn foresee(&self, _caller: &Caller, _foresight: &mut Foresight<'_>) {}
 }
 
 /// An operation that waits: a poll, around which each surface does its own waiting.
@@ -78,8 +80,9 @@ pub trait Waiting: Operation {
     /// Whether an answer ends the wait.
     fn is_over(answer: &Self::Answer) -> bool;
 
-    /// When the wait must look again although nothing rang, in the store's time.
-    fn wake_at(_state: &Self::State) -> Option<Millis> {
+    /// When the wait must look again although nothing rang, by this process's own count of time: its clock
+    /// and the store's may tell different days.
+    fn wake_at(_state: &Self::State) -> Option<Instant> {
         None
     }
 
@@ -220,8 +223,22 @@ impl Inbox {
         &self,
         f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<T, Refusal> {
-        self.take_in()?;
-        self.store.read(f)
+        let mut f = Some(f);
+        loop {
+            let found = self.store.read_foreseeing(
+                |foresight| foresight.intake(),
+                |tx| {
+                    if tx.intake_waits()? {
+                        return Ok(None);
+                    }
+                    f.take().map(|f| f(tx)).transpose()
+                },
+            )?;
+            match found {
+                Some(found) => return Ok(found),
+                None => self.take_in()?,
+            }
+        }
     }
 
     /// The store.
@@ -241,8 +258,20 @@ impl Inbox {
             Some(_) => Some(digest(request)?),
             None => None,
         };
-        self.take_in()?;
-        let written = self.store.write(|tx| {
+        let foresee = |foresight: &mut Foresight<'_>| {
+            foresight.intake();
+            if let Some(session) = &caller.session {
+                foresight.session(session);
+            }
+            if let Some(agent) = &caller.agent {
+                foresight.agent(agent);
+            }
+            request.foresee(caller, foresight);
+        };
+        let mut once = |tx: &mut Tx<'_>| {
+            if tx.intake_waits()? {
+                return Ok(None);
+            }
             let Some(agent) = identify(tx, caller)? else {
                 // A token of no claim proves nobody. The rules still speak first: a thread that is
                 // missing or final is so for everybody. Nothing that they allow is kept.
@@ -263,7 +292,7 @@ impl Inbox {
                     .into());
                 }
                 let answer = serde_json::from_str(&replay.answer).map_err(unreadable)?;
-                return Ok((answer, Some(replay.entry_no)));
+                return Ok(Some((answer, Some(replay.entry_no))));
             }
             if !O::FOR_RESERVED {
                 must_be_free(tx, &agent)?;
@@ -277,13 +306,20 @@ impl Inbox {
                 let text = serde_json::to_string(&answer).map_err(unreadable)?;
                 tx.remember(&agent, key.as_str(), digest, &text)?;
             }
-            Ok((answer, None))
-        });
-        let written = match written {
-            Err(refusal) if refusal.code == Code::LoopGuard => return Err(self.tell_human(refusal)),
-            written => written?,
+            Ok(Some((answer, None)))
         };
-        let (mut answer, replayed): (O::Answer, _) = written.value;
+        let (written, (mut answer, replayed)) = loop {
+            let mut written = match self.store.write_foreseeing(foresee, &mut once) {
+                Err(refusal) if refusal.code == Code::LoopGuard => {
+                    return Err(self.tell_human(refusal));
+                }
+                written => written?,
+            };
+            match written.value.take() {
+                Some(value) => break (written, value),
+                None => self.take_in()?,
+            }
+        };
         answer.go_on_at(match replayed {
             Some(entry_no) => self.store.event_of(entry_no)?,
             None => written.next_event_id,

@@ -2,6 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{Kind, Refusal, ThreadId};
+use inbox_store::Foresight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,10 @@ impl Operation for Cancel {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.step(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         let content = Content {

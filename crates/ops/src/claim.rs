@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{AgentName, EventId, Label, Refusal, ThreadId, limit};
-use inbox_store::{Abort, Labels, ThreadRow, Tx};
+use inbox_store::{Abort, Foresight, Labels, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,14 @@ impl Operation for Claim {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Leased;
+
+    fn foresee(&self, caller: &Caller, foresight: &mut Foresight<'_>) {
+        match (self.thread, &caller.agent) {
+            (Some(thread), _) => foresight.thread(thread),
+            (None, Some(agent)) => foresight.address(&agent.into()),
+            (None, None) => {}
+        }
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Leased, Refusal> {
         let lease_ms = lease_ms(self.lease_seconds)?;
@@ -86,7 +94,14 @@ fn best(
     caller: &Caller,
     labels: &Labels,
 ) -> Result<Option<ThreadRow>, Abort> {
+    // Most work is for an agent by its name: it is looked for while its other addresses are.
+    if let Some(address_no) = tx.find_address(&agent.into())? {
+        tx.foresee_claim(labels, address_no);
+    }
     let reader = tx.reader(agent, caller.session.as_ref())?;
+    for reached in &reader.addresses {
+        tx.foresee_claim(labels, reached.address_no);
+    }
     let mut candidates = Vec::new();
     for reached in &reader.addresses {
         candidates.extend(tx.claimable_to_take(labels, reached.address_no)?);

@@ -2,6 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{Kind, Refusal, ThreadId};
+use inbox_store::Foresight;
 
 use crate::answer::Posted;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
@@ -21,6 +22,10 @@ impl Operation for Fail {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.typed_step(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         let message = self.content().message(caller, Kind::Result, None)?;

@@ -30,15 +30,14 @@ pub(crate) fn in_thread(
     typed::must_not_pass_for_human(tx, agent, message)?;
     let speaker = tx.agent(agent)?;
     let kind = speaker.map_or(AgentKind::Agent, |row| row.kind);
-    if message.parent.is_none() {
-        message.parent = row.thread.latest_message_id;
-    }
+    let named = message.parent;
+    message.parent = named.or(row.thread.latest_message_id);
     if kind == AgentKind::Human {
         return Ok(0);
     }
-    let before = match message.parent {
+    let before = match named {
         Some(parent) => tx.spoken(parent)?,
-        None => None,
+        None => tx.spoken_last(row.thread.thread_id)?,
     };
     let Some((by, hops)) = before else {
         return Ok(row.turns);

@@ -21,8 +21,12 @@ const BATCH: i64 = 100;
 impl Inbox {
     /// Takes in what waits.
     pub(crate) fn take_in(&self) -> Result<(), Refusal> {
-        while self.store().intake_waits()? {
-            for waiting in self.store().read(|tx| Ok(tx.intake(false, BATCH)?))? {
+        loop {
+            let waits = self.store().read(|tx| Ok(tx.intake(false, BATCH)?))?;
+            if waits.is_empty() {
+                return Ok(());
+            }
+            for waiting in waits {
                 let taken = self.store().write(|tx| {
                     self.take_one(tx, &waiting)?;
                     Ok(tx.settle_intake(waiting.intake_no, None)?)
@@ -40,7 +44,6 @@ impl Inbox {
                 }
             }
         }
-        Ok(())
     }
 
     fn take_one(&self, tx: &mut Tx<'_>, waiting: &Intake) -> Result<(), Abort> {

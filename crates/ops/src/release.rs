@@ -2,6 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{EventId, Refusal, ThreadId};
+use inbox_store::Foresight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,10 @@ impl Operation for Release {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Released;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.thread(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Released, Refusal> {
         inbox.write(self, caller, |tx, agent| {

@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{EventId, Refusal, ThreadId};
-use inbox_store::{Abort, Tx};
+use inbox_store::{Abort, Foresight, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,10 @@ impl Operation for Renew {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Leased;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.thread(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Leased, Refusal> {
         let lease_ms = lease_ms(self.lease_seconds)?;

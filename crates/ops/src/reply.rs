@@ -1,6 +1,7 @@
 //! `reply`: an answer, or another word, in a thread.
 
 use inbox_core::{Address, Kind, Refusal, ThreadId};
+use inbox_store::Foresight;
 
 use crate::answer::Posted;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
@@ -29,6 +30,10 @@ impl Operation for Reply {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.step(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         let mut message =

@@ -4,7 +4,7 @@ use inbox_core::lifecycle::Command;
 use inbox_core::{
     Address, Code, Kind, Label, MessageId, Priority, RefType, Refusal, ThreadId, limit,
 };
-use inbox_store::{Abort, NewMessage, NewThread, Tx};
+use inbox_store::{Abort, Foresight, NewMessage, NewThread, Tx};
 use serde_json::Value;
 
 use crate::answer::{Delivery, Posted};
@@ -70,6 +70,16 @@ impl Operation for Send {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        match self.thread {
+            Some(thread) => foresight.step(thread),
+            None => foresight.opening(),
+        }
+        for address in &self.to {
+            foresight.reading(address);
+        }
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         match (self.thread, &self.brief) {

@@ -2,6 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{Kind, Refusal, Status, ThreadId};
+use inbox_store::Foresight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,10 @@ impl Operation for Update {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;
+
+    fn foresee(&self, _caller: &Caller, foresight: &mut Foresight<'_>) {
+        foresight.typed_step(self.thread);
+    }
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Posted, Refusal> {
         let (command, kind) = match self.status.unwrap_or(UpdateStatus::InProgress) {

@@ -1,6 +1,6 @@
 //! `wait-reply`: the wait of a blocked worker.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, EventId, Kind, Message, MessageId, Refusal, ThreadId};
@@ -44,6 +44,8 @@ pub struct WaitState {
     held: Option<Held>,
     began: bool,
     orphaned: bool,
+    /// When the lease must be renewed.
+    due: Option<Instant>,
 }
 
 /// The caller's own lease, while it waits.
@@ -99,7 +101,7 @@ impl Waiting for WaitReply {
                 "--after-message and --after-event say the same in two ways: pass one",
             ));
         }
-        let (answer, now) = inbox.read(|tx| {
+        let (answer, mut now) = inbox.read(|tx| {
             self.look(tx, state, caller)
                 .map(|answer| (answer, tx.now()))
         })?;
@@ -117,8 +119,13 @@ impl Waiting for WaitReply {
                     .ok_or_else(|| lost(self.thread))?;
                 renew(tx, inbox.config(), &agent, caller, self.thread, lease_ms).map(|_| tx.now())
             })?;
-            held.renew_at = renew_at(renewed.value, lease_ms);
+            now = renewed.value;
+            held.renew_at = renew_at(now, lease_ms);
         }
+        state.due = state.held.as_ref().map(|held| {
+            let left = u64::try_from(held.renew_at.0.saturating_sub(now.0)).unwrap_or(0);
+            Instant::now() + Duration::from_millis(left)
+        });
         Ok(answer)
     }
 
@@ -126,12 +133,8 @@ impl Waiting for WaitReply {
         answer.woke
     }
 
-    fn wake_at(state: &WaitState) -> Option<Millis> {
-        state
-            .held
-            .as_ref()
-            .filter(|_| !state.orphaned)
-            .map(|held| held.renew_at)
+    fn wake_at(state: &WaitState) -> Option<Instant> {
+        state.due.filter(|_| !state.orphaned)
     }
 
     fn orphan(state: &mut WaitState) {

@@ -190,7 +190,7 @@ fn files(location: Option<&Location>) -> Vec<PathBuf> {
 }
 
 /// The folder beside a store. A database has none: the project's own is the nearest above.
-fn folder(location: Option<&Location>) -> Option<PathBuf> {
+pub(super) fn folder(location: Option<&Location>) -> Option<PathBuf> {
     match location {
         Some(Location::File(path)) => path.parent().map(|folder| {
             if folder.as_os_str().is_empty() {

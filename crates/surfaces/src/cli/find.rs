@@ -29,11 +29,29 @@ pub(crate) fn variable(name: &str) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
+/// The store that the value of a flag names. Every user of the machine can read a running command's
+/// arguments, so there is no password among them.
+pub(crate) fn by_argument(flag: &str, value: &str) -> Result<Location, Refusal> {
+    let location = Location::parse(value);
+    if location.has_password() {
+        let place = location.shown();
+        return Err(Refusal::input(format!(
+            "{flag} {place} has a password in it, which every process list shows"
+        ))
+        .hint(if flag == "--db" {
+            "export PGPASSWORD, write a ~/.pgpass, or put the whole URL into INBOX_DB"
+        } else {
+            "export PGPASSWORD, or write a ~/.pgpass, which may have a line for each of two servers"
+        }));
+    }
+    Ok(location)
+}
+
 /// The store that a flag or the environment names.
 pub(crate) fn named(db: Option<&str>) -> Result<Option<Location>, Refusal> {
     match db {
         Some("") => Err(Refusal::input("--db is empty").hint("pass a path or a postgres:// URL")),
-        Some(db) => Ok(Some(Location::parse(db))),
+        Some(db) => by_argument("--db", db).map(Some),
         None => Ok(variable("INBOX_DB").map(|db| Location::parse(&db))),
     }
 }
@@ -62,4 +80,25 @@ fn nearest(from: &Path) -> Option<PathBuf> {
     from.ancestors()
         .map(|folder| folder.join(DEFAULT))
         .find(|path| path.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_no_argument() {
+        for url in [
+            "postgres://ada:hunter2@h/d",
+            "postgres://h/d?user=ada&password=hunter2",
+            "postgres://ada:hun/ter2@h/d",
+        ] {
+            let refusal = named(Some(url)).unwrap_err();
+            assert_eq!(refusal.code, Code::InvalidInput);
+            assert!(!refusal.message.contains("ter2"), "{}", refusal.message);
+            assert!(refusal.hint.contains("PGPASSWORD"), "{}", refusal.hint);
+        }
+        let plain = named(Some("postgres://ada@h/d")).unwrap();
+        assert_eq!(plain, Some(Location::Postgres("postgres://ada@h/d".into())));
+    }
 }

@@ -3,6 +3,8 @@
 mod artifact;
 mod doctor;
 mod files;
+mod init;
+mod migrate;
 mod wire;
 
 use std::path::Path;
@@ -10,10 +12,10 @@ use std::path::Path;
 use clap::{Arg, ArgMatches, Command};
 use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
-use inbox_store::{Location, Store};
+use inbox_store::Location;
 use serde_json::json;
 
-use super::{Context, Ended, config, find, operation};
+use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
 pub(crate) use files::with_files;
@@ -22,6 +24,7 @@ pub(crate) use files::with_files;
 pub(crate) const NAMES: &[&str] = &[
     "init",
     "backup",
+    "migrate",
     "doctor",
     "config",
     "wire",
@@ -44,12 +47,11 @@ pub(crate) fn commands(only: Option<&str>) -> Vec<Command> {
 
 fn describe(command: Command, name: &str) -> Command {
     match name {
-        "init" => command.about("Make a store, or bring an older one up to date").long_about(
-            "Make a store, or bring an older one up to date\n\nWithout --db and INBOX_DB it is .agents/coord.db in the working directory.",
-        ),
+        "init" => init::describe(command),
         "backup" => command
             .about("Copy the store to a new file while others write")
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
+        "migrate" => migrate::describe(command),
         "doctor" => command.about("Check the store and this machine, and say what to do"),
         "config" => command.about("Show each setting and where it came from").long_about(
             "Show each setting and where it came from\n\nThe user's own inbox.toml, over it the one beside the store, over both the environment: INBOX_GUARD_MAX_TURNS sets guard.max_turns.",
@@ -74,8 +76,9 @@ pub(crate) fn run(
 ) -> Option<Result<Ended, Refusal>> {
     let text = |id: &str| matches.try_get_one::<String>(id).ok().flatten().cloned();
     Some(match name {
-        "init" => init(context),
+        "init" => init::run(matches, context),
         "backup" => backup(context, &text("to").unwrap_or_default()),
+        "migrate" => migrate::run(matches, context),
         "doctor" => doctor::run(context),
         "config" => config::show(context),
         "wire validate" | "wire schema" | "wire new" | "wire types" => {
@@ -98,26 +101,6 @@ pub(crate) fn version() -> String {
         inbox_store::sqlite_version(),
         inbox_store::sql::SCHEMA_VERSION
     )
-}
-
-fn init(context: &Context) -> Result<Ended, Refusal> {
-    let location =
-        find::named(context.db.as_deref())?.unwrap_or_else(|| Location::File(find::DEFAULT.into()));
-    let made = Store::init(&location)?;
-    let db = location.shown();
-    if context.printer.is_json() {
-        let body =
-            json!({ "db": db, "schema_version": made.schema_version, "created": made.created });
-        context.printer.object("init", true, &body)?;
-    } else {
-        let what = if made.created { "made" } else { "found" };
-        context.printer.raw(&format!(
-            "{what} {}  schema {}\n",
-            visible(&db, false),
-            made.schema_version
-        ))?;
-    }
-    Ok(Ended::Something)
 }
 
 fn backup(context: &Context, to: &str) -> Result<Ended, Refusal> {

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use inbox_core::Refusal;
 use inbox_core::sabotage::planted;
+use inbox_core::{Code, Refusal};
 use inbox_ops::{Caller, Inbox, Waiting};
+use inbox_store::Store;
 use inbox_store::bell::PATIENCE;
 
 /// What made a wait look the last time before it ended.
@@ -39,7 +40,8 @@ pub fn until_over<O: Waiting>(
     let mut state = O::State::default();
     let mut beats = Beats::default();
     let mut woken = Woken::AtOnce;
-    let mut listener = store.bell().listen(&request.key(caller));
+    let mut listener = store.listen(&request.key(caller));
+    let mut away = Away::default();
     loop {
         if !planted("bell_without_register") {
             listener.rearm();
@@ -50,7 +52,15 @@ pub fn until_over<O: Waiting>(
             O::orphan(&mut state);
         }
         let mark = store.change_mark();
-        let answer = request.poll(&mut state, inbox, caller)?;
+        let answer = match request.poll(&mut state, inbox, caller) {
+            Ok(answer) => answer,
+            Err(refusal) if away.is_endured(store, &refusal, deadline) => {
+                listener.wait(Away::AGAIN);
+                continue;
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        away = Away::met();
         if planted("bell_without_register") {
             listener.rearm();
         }
@@ -77,9 +87,7 @@ pub fn until_over<O: Waiting>(
             } else {
                 O::orphan(&mut state);
             }
-            let until_due = O::wake_at(&state)
-                .map(|time| time.timestamp().duration_since(jiff::Timestamp::now()));
-            let due = until_due.map(|left| Duration::try_from(left).unwrap_or(Duration::ZERO));
+            let due = O::wake_at(&state).map(|time| time.saturating_duration_since(Instant::now()));
             let patience = [left, due]
                 .into_iter()
                 .flatten()
@@ -96,6 +104,37 @@ pub fn until_over<O: Waiting>(
                 break;
             }
         }
+    }
+}
+
+/// How long a server has been away that was there when the wait began.
+#[derive(Default)]
+struct Away {
+    was_met: bool,
+    since: Option<Instant>,
+}
+
+impl Away {
+    const AGAIN: Duration = Duration::from_millis(300);
+    const AT_MOST: Duration = Duration::from_mins(1);
+
+    fn met() -> Self {
+        Away {
+            was_met: true,
+            since: None,
+        }
+    }
+
+    /// Whether to look again although this failed: a server that restarts is back in a moment, and nothing
+    /// that it acknowledged is lost.
+    fn is_endured(&mut self, store: &Store, refusal: &Refusal, deadline: Option<Instant>) -> bool {
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        self.was_met
+            && store.is_served()
+            && refusal.code == Code::Storage
+            && now.duration_since(since) < Self::AT_MOST
+            && deadline.is_none_or(|deadline| now < deadline)
     }
 }
 

@@ -149,6 +149,16 @@ fn of_database(store: &Store) -> Vec<Check> {
                 value,
                 "keep the store on a local disk, or share a PostgreSQL database",
             ),
+            ("connection", words) if words.contains("pooler") => Check::warning(
+                name,
+                value,
+                "for wakes at once, name the server itself in --db; a pooler hides its server processes, in session mode too",
+            ),
+            ("lock_holder", words) if words.starts_with("server process") => Check::warning(
+                name,
+                value,
+                "psql -c 'SELECT pg_terminate_backend(…)' ends it; until then others wait for what it locked, and nothing newer is cleaned up",
+            ),
             ("lock_holder", _) => Check::warning(
                 name,
                 value,

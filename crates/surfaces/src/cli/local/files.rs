@@ -246,7 +246,7 @@ pub(super) fn export(matches: &ArgMatches, context: &Context) -> Result<Ended, R
     })?;
     let mut after = EventId(0);
     loop {
-        let mut listener = inbox.store().bell().listen(&Key::Any);
+        let mut listener = inbox.store().listen(&Key::Any);
         listener.rearm();
         let mark = inbox.store().change_mark();
         let (messages, next) = append(&inbox, &caller, Format::Mailbox, after, &mut mail)?;
