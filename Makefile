@@ -45,8 +45,10 @@ STATIC = -C target-feature=+crt-static
 endif
 
 # Measures the goals of speed beside the peers, and writes docs/reference/benchmarks.md. The peers come
-# from PyPI into a folder under target/; the machine should be quiet.
+# from PyPI into a folder under target/; the machine should be quiet. One part: target/release/inbox-bench NAME,
+# and `inbox-bench postgres quick` for a first look at PostgreSQL.
 bench: release
+	@scripts/ensure-postgres
 	@command -v sqlite3 >/dev/null || { echo "The bench needs the sqlite3 shell: install the package 'sqlite3'." >&2; exit 1; }
 	cargo build --locked --release --bin inbox-bench
 	$${CARGO_TARGET_DIR:-target}/release/inbox-bench

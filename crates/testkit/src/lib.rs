@@ -1,10 +1,12 @@
 //! Contract suites and harnesses: what holds every store and the real binary to the promises.
 
+pub mod certs;
 pub mod cluster;
 pub mod contract;
 pub mod desk;
 pub mod guards;
 pub mod mailmodel;
 pub mod model;
+pub mod pooler;
 pub mod sandbox;
 pub mod world;

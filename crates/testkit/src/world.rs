@@ -46,6 +46,25 @@ impl World {
         }
     }
 
+    /// A place where there is no store yet.
+    pub fn place(folder: &TempDir, name: &str, is_postgres: bool) -> Location {
+        if is_postgres {
+            Location::Postgres(cluster::shared().fresh_url())
+        } else {
+            Location::File(folder.path().join(name))
+        }
+    }
+
+    /// Another store, which is there already, under the same clock.
+    pub fn beside(&self, location: Location) -> World {
+        World {
+            inbox: Inbox::new(open(&location, &self.clock)),
+            clock: Arc::clone(&self.clock),
+            location,
+            folder: None,
+        }
+    }
+
     /// Another connection to the same store, under the same clock.
     pub fn another(&self) -> Inbox {
         Inbox::new(open(&self.location, &self.clock))

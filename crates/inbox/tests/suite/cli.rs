@@ -26,12 +26,22 @@ mod keys;
 mod list_show_export;
 #[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod migrate;
 mod misc;
 #[cfg(test)]
 mod notes;
 mod output;
+#[cfg(test)]
+mod password;
+#[cfg(test)]
+mod printed;
+#[cfg(test)]
+mod publish;
 mod renew_release;
 mod reply;
+#[cfg(test)]
+mod rights;
 #[cfg(test)]
 mod roster;
 #[cfg(test)]
@@ -39,6 +49,8 @@ mod search;
 mod send;
 #[cfg(test)]
 mod sqlview;
+#[cfg(test)]
+mod supabase;
 #[cfg(test)]
 mod table;
 #[cfg(test)]

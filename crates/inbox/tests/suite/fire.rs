@@ -1,13 +1,20 @@
 //! Correct under fire: races, stopped workers, kills, load, wakes and readers, with real processes.
 
+mod clock;
+mod crash;
 mod fail_point;
 mod gate;
 mod kill;
 mod load;
+mod migrate;
+mod order;
+mod pooler;
 mod postgres;
 mod race;
 mod readers;
+mod upgrade;
 mod wake;
+mod wake_postgres;
 mod zombie;
 
 use std::fs::File;

@@ -5,9 +5,13 @@
 //! variables and files last. `&` starts a command in the background; `wait` shows its output. Every
 //! command must succeed: one that does not says so with `|| echo "exit $?"`.
 //!
-//! Times, ages, UUIDs and the secrets of lease tokens are not compared. Where a command shows a token,
+//! Times, ages, UUIDs, hashes and the secrets of lease tokens are not compared. Where a command shows a token,
 //! it is given the real one of the same thread and epoch.
+//!
+//! A document that names the host `db.example` has a PostgreSQL server under that name, with a database `team`, an
+//! administrator `postgres` and the certificate of its authority in `team-ca.crt`.
 
+mod server;
 mod shell;
 mod text;
 
@@ -17,12 +21,15 @@ use std::process::Command;
 use inbox_testkit::sandbox::TempDir;
 
 use crate::{INBOX, check_document, root};
+use server::{HOST, Server};
 use shell::Shell;
 pub(crate) use text::diff;
 use text::{Tokens, blurred};
 
 /// The commands that a transcript may use besides `inbox`.
-const TOOLS: &[&str] = &["inbox", "export", "wait", "echo", "cat"];
+const TOOLS: &[&str] = &[
+    "inbox", "export", "wait", "echo", "cat", "chmod", "psql", "pg_dump",
+];
 
 /// A command of a transcript and the output that the document shows for it.
 struct Step {
@@ -68,7 +75,8 @@ fn parts(document: &str) -> Vec<Part> {
 /// Plays a document's transcripts and gives the document as it should be, with the number of
 /// commands that were played.
 fn played(document: &str) -> (String, usize) {
-    let mut shell = Shell::start();
+    let server = document.contains(HOST).then(Server::start);
+    let mut shell = Shell::start_with(server.as_ref());
     let mut tokens = Tokens::of(document);
     let mut out = Vec::new();
     let mut count = 0;
@@ -88,6 +96,7 @@ fn played(document: &str) -> (String, usize) {
         );
         let (text, code) = shell.run(&tokens.real(&step.command));
         assert_eq!(code, 0, "line {}: $ {}\n{text}", step.line, step.command);
+        let text = server.as_ref().map_or(text.clone(), |it| it.shown(&text));
         let found: Vec<String> = tokens.shown(&text).lines().map(str::to_owned).collect();
         out.extend(
             format!("$ {}", step.command.replace('\n', "\n> "))

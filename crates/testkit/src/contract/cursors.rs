@@ -1,7 +1,9 @@
 //! Every reader sees every event once, in one order; a wait returns what it waits for.
 
+use std::time::{Duration, Instant};
+
 use inbox_core::{Code, EventId, EventType, Kind, Status};
-use inbox_ops::{Caller, Cancel, Reply, Send, WaitReply, Watch};
+use inbox_ops::{Caller, Cancel, Reply, Send, WaitReply, Waiting, Watch};
 
 use crate::world::{World, by, code, update, with_token};
 
@@ -260,6 +262,30 @@ pub fn a_waiter_whose_lease_is_lost_is_told(world: &World) {
         code(world.call_as(&with_token(token), &wait(thread))),
         Code::LeaseLost
     );
+}
+
+pub fn a_holder_that_waits_knows_when_to_renew_whatever_day_it_thinks_it_is(world: &World) {
+    // The clock of the world is far from that of this process.
+    let thread = world.send("lead", "backend", "work");
+    let token = world.claim("backend", thread, 900);
+    let mut state = <WaitReply as Waiting>::State::default();
+    let before = Instant::now();
+    wait(thread)
+        .poll(&mut state, world.inbox(), &with_token(token))
+        .expect("it holds the thread");
+    let third = Duration::from_mins(5);
+    let due = WaitReply::wake_at(&state).expect("a lease must be renewed");
+    assert!(due >= before + third && due <= Instant::now() + third);
+    world.advance_ms(300_000);
+    wait(thread)
+        .poll(&mut state, world.inbox(), &with_token(token))
+        .expect("it renews");
+    let due = WaitReply::wake_at(&state).expect("again and again");
+    assert!(due >= before + third && due <= Instant::now() + third);
+    world.advance_ms(899_999);
+    world
+        .update(&with_token(token), thread)
+        .expect("the lease was renewed");
 }
 
 pub fn a_cancellation_wakes_the_waiter_with_its_control_message(world: &World) {

@@ -36,6 +36,7 @@ const COMMANDS: &[&str] = &[
     "wire",
     "config",
     "backup",
+    "migrate",
     "doctor",
     "completions",
     "man",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::desk::{said, summaries, text};
 use super::table::{Client, Table, both, rows};
 
-const COLUMNS: [&str; 14] = [
+pub(super) const COLUMNS: [&str; 14] = [
     "id",
     "to_agent",
     "from_agent",

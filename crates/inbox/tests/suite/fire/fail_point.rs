@@ -43,7 +43,7 @@ fn dies(inbox: &Sandbox, args: &[String], point: FailPoint) -> bool {
     }
 }
 
-fn is_of_a_write(point: FailPoint) -> bool {
+pub(super) fn is_of_a_write(point: FailPoint) -> bool {
     point as u32 <= FailPoint::AfterRing as u32
 }
 
@@ -66,12 +66,14 @@ fn fill_the_log(inbox: &Sandbox) {
     assert!(std::fs::metadata(log).unwrap().len() > 64 * 4120);
 }
 
-fn entries(inbox: &Sandbox) -> i64 {
-    count(&inbox.store(), "SELECT count(*) FROM entries")
-}
-
 /// One death, and what follows: a sound store, and one effect of the command however often it is tried.
-fn die_and_retry(inbox: &Sandbox, command: &str, point: FailPoint, n: usize) {
+fn die_and_retry(
+    inbox: &Sandbox,
+    command: &str,
+    point: FailPoint,
+    n: usize,
+    entries: &dyn Fn() -> i64,
+) {
     let thread = open(inbox, "worker", &format!("thread-{n}"));
     let mut line = command.replace("{T}", &thread);
     if line.contains("{L}") {
@@ -85,17 +87,27 @@ fn die_and_retry(inbox: &Sandbox, command: &str, point: FailPoint, n: usize) {
     ) {
         fill_the_log(inbox);
     }
-    let before = entries(inbox);
+    let before = entries();
     let died = dies(inbox, &args, point);
     assert_eq!(died, is_of_a_write(point), "{command} at {point:?}");
-    let kept = entries(inbox) - before;
+    let kept = entries() - before;
     let expected = i64::from(!is_before_commit(point));
     assert_eq!(kept, expected, "{command} at {point:?}");
     inbox.run(["doctor", "--json"]).ok();
     let first = inbox.run(&args).ok();
-    assert_eq!(entries(inbox) - before, 1, "{command} at {point:?}");
+    assert_eq!(entries() - before, 1, "{command} at {point:?}");
     assert_eq!(inbox.run(&args).ok(), first, "{command} at {point:?}");
-    assert_eq!(entries(inbox) - before, 1, "{command} at {point:?}");
+    assert_eq!(entries() - before, 1, "{command} at {point:?}");
+}
+
+/// Lets each command die at a point, and tries it again; `entries` counts what the store has.
+pub(super) fn each_write(inbox: &Sandbox, point: FailPoint, entries: &dyn Fn() -> i64) {
+    std::fs::write(inbox.folder().join("a.txt"), "attached").unwrap();
+    for (n, command) in WRITES.iter().enumerate() {
+        die_and_retry(inbox, command, point, n, entries);
+        // Claim-next has to find the thread of its own round.
+        while inbox.run(words("claim --agent worker")).code == 0 {}
+    }
 }
 
 #[test]
@@ -105,12 +117,10 @@ fn a_write_that_dies_at_any_point_and_is_retried_with_its_key_has_one_effect() {
             scope.spawn(move || {
                 for &point in half {
                     let inbox = Sandbox::in_memory(INBOX);
-                    std::fs::write(inbox.folder().join("a.txt"), "attached").unwrap();
-                    for (n, command) in WRITES.iter().enumerate() {
-                        die_and_retry(&inbox, command, point, n);
-                        // Claim-next has to find the thread of its own round.
-                        while inbox.run(words("claim --agent worker")).code == 0 {}
-                    }
+                    let store = inbox.store();
+                    each_write(&inbox, point, &|| {
+                        count(&store, "SELECT count(*) FROM entries")
+                    });
                 }
             });
         }
@@ -137,7 +147,11 @@ fn an_init_that_dies_at_any_point_leaves_no_half_a_store_and_can_be_retried() {
             | FailPoint::BeforeRing
             | FailPoint::AfterRing
             | FailPoint::BackupBeforeName
-            | FailPoint::BackupAfterName => false,
+            | FailPoint::BackupAfterName
+            | FailPoint::MoveBeforeCommit
+            | FailPoint::MoveAfterCommit
+            | FailPoint::MoveBeforeEnd
+            | FailPoint::MoveAfterEnd => false,
         };
         assert_eq!(died, expected, "{point:?}");
         let has_its_name = !died || point == FailPoint::InitAfterName;

@@ -1,18 +1,21 @@
 //! The same on PostgreSQL.
 
-use inbox_store::Location;
+use inbox_store::{FailPoint, Location};
 use inbox_testkit::cluster::shared;
-use inbox_testkit::sandbox::Sandbox;
+use inbox_testkit::sandbox::{Outcome, Sandbox};
 
+use super::fail_point::{each_write, is_of_a_write};
+use super::load::all_are_served;
+use super::race::{claims, each_gets_another, one_winner, one_wins_each};
 use super::readers::{see_the_same, see_the_same_in_process};
-use super::zombie::cannot_write;
-use super::{alone, claim, ends, lapses, open, start, words};
+use super::upgrade::InTheWay;
+use super::zombie::{self, cannot_write, writes};
+use super::{alone, claim, ends, go_on, lapses, open, start, stop, words};
 use crate::INBOX;
-use crate::fire::race::{claims, one_winner};
 
 /// Every row of every table of a store.
 fn dump(url: &str) -> Vec<String> {
-    let schema = url.rsplit('=').next().expect("the URL names a schema");
+    let schema = schema(url);
     let tables = shared().psql(&format!(
         "SELECT tablename FROM pg_tables WHERE schemaname = '{schema}' ORDER BY 1"
     ));
@@ -27,19 +30,111 @@ fn dump(url: &str) -> Vec<String> {
         .collect()
 }
 
+/// The name of a store's schema.
+fn schema(url: &str) -> &str {
+    url.rsplit('=').next().expect("the URL names a schema")
+}
+
+/// Runs the commands at once.
+fn race(inbox: &Sandbox, commands: &[Vec<String>]) -> Vec<Outcome> {
+    let racers: Vec<_> = commands.iter().map(|args| start(inbox, args)).collect();
+    racers.into_iter().map(ends).collect()
+}
+
 #[test]
 fn on_postgresql_of_8_processes_racing_for_one_thread_exactly_one_wins_20_times() {
     let _alone = alone();
     let inbox = Sandbox::at(INBOX, shared().fresh_url());
     for round in 0..20 {
         let thread = open(&inbox, "w0", &format!("race-{round}"));
-        let racers: Vec<_> = claims(&thread)
-            .iter()
-            .map(|args| start(&inbox, args))
-            .collect();
-        let outcomes: Vec<_> = racers.into_iter().map(ends).collect();
-        one_winner(&inbox, &thread, &outcomes);
+        one_winner(&inbox, &thread, &race(&inbox, &claims(&thread)));
     }
+}
+
+#[test]
+fn on_postgresql_of_8_threads_racing_for_one_thread_exactly_one_wins_500_times() {
+    let _alone = alone();
+    one_wins_each(&Location::parse(&shared().fresh_url()), 500);
+}
+
+#[test]
+fn on_postgresql_of_8_processes_that_claim_what_comes_next_each_gets_another_thread() {
+    let _alone = alone();
+    let inbox = Sandbox::at(INBOX, shared().fresh_url());
+    each_gets_another(&inbox, 5, |commands| race(&inbox, commands));
+}
+
+#[test]
+fn on_postgresql_of_64_processes_that_write_at_once_none_fails_and_none_starves() {
+    let _alone = alone();
+    let inbox = Sandbox::at(INBOX, shared().fresh_url());
+    all_are_served(&inbox, 3, || {});
+}
+
+#[test]
+fn on_postgresql_a_write_that_dies_at_any_point_and_is_retried_with_its_key_has_one_effect() {
+    let points = FailPoint::ALL.into_iter().filter(|&point| {
+        // There is no log that a client would move.
+        let is_files = matches!(
+            point,
+            FailPoint::BeforeCheckpoint | FailPoint::AfterCheckpoint
+        );
+        is_of_a_write(point) && !is_files
+    });
+    std::thread::scope(|scope| {
+        for point in points {
+            scope.spawn(move || {
+                let url = shared().fresh_url();
+                let inbox = Sandbox::at(INBOX, &url);
+                let count = format!("SELECT count(*) FROM {}.entries", schema(&url));
+                each_write(&inbox, point, &|| shared().psql(&count).parse().unwrap());
+            });
+        }
+    });
+}
+
+#[test]
+fn on_postgresql_zombies_of_every_sort_cannot_write() {
+    let each = |check: fn(&Sandbox, &dyn Fn() -> Vec<String>)| {
+        let url = shared().fresh_url();
+        check(&Sandbox::at(INBOX, &url), &|| dump(&url));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || each(|inbox, rows| zombie::taken_by_another(inbox, rows)));
+        scope.spawn(move || each(|inbox, rows| zombie::ran_out(inbox, rows)));
+        scope.spawn(move || each(|inbox, rows| zombie::twins(inbox, rows)));
+        scope.spawn(move || each(|inbox, rows| zombie::late_report(inbox, rows)));
+    });
+}
+
+/// Every kind of write is caught inside its transaction, stopped there until the lease has passed to
+/// another, and continued.
+#[test]
+fn on_postgresql_writers_stopped_past_their_lease_are_refused_when_they_go_on() {
+    let kinds = 0..writes(&Sandbox::empty(INBOX), "thr_1", "").len();
+    std::thread::scope(|scope| {
+        for kind in kinds {
+            scope.spawn(move || {
+                let url = shared().fresh_url();
+                let inbox = Sandbox::at(INBOX, &url);
+                let thread = open(&inbox, "late", "work");
+                let old = claim(&inbox, "late", &thread, 4);
+                let command = writes(&inbox, &thread, &format!("--lease {old}")).swap_remove(kind);
+                let gate =
+                    InTheWay::new(schema(&url), "LOCK TABLE threads IN ACCESS EXCLUSIVE MODE");
+                let zombie = start(&inbox, &command);
+                gate.stops_somebody();
+                stop(&zombie);
+                drop(gate);
+                lapses(&inbox, "late", &thread);
+                claim(&inbox, "other", &thread, 900);
+                let before = dump(&url);
+                go_on(&zombie);
+                ends(zombie).refused(20, "lease_lost");
+                assert_eq!(dump(&url), before, "{command:?}");
+            });
+        }
+    });
 }
 
 #[test]

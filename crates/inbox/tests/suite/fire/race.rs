@@ -13,7 +13,7 @@ use super::gate::race;
 use super::{alone, caller, in_process, open, text, words};
 use crate::INBOX;
 
-const RACERS: usize = 8;
+pub(super) const RACERS: usize = 8;
 
 /// What holds for one race for one thread, whatever the store.
 #[track_caller]
@@ -54,12 +54,22 @@ fn of_8_processes_racing_for_one_thread_exactly_one_wins_100_times() {
 fn of_8_processes_that_claim_what_comes_next_each_gets_another_thread() {
     let _alone = alone();
     let inbox = Sandbox::in_memory(INBOX);
-    for round in 0..10 {
+    each_gets_another(&inbox, 10, |commands| race(&inbox, commands));
+}
+
+/// As many pieces of work as there are racers, for all of whom there is one: `race` runs their commands at
+/// once.
+pub(super) fn each_gets_another(
+    inbox: &Sandbox,
+    rounds: u32,
+    race: impl Fn(&[Vec<String>]) -> Vec<Outcome>,
+) {
+    for round in 0..rounds {
         let sent: BTreeSet<_> = (0..RACERS)
-            .map(|n| open(&inbox, "crew", &format!("next-{round}-{n}")))
+            .map(|n| open(inbox, "crew", &format!("next-{round}-{n}")))
             .collect();
         let commands = vec![words("claim --agent crew"); RACERS];
-        let outcomes = race(&inbox, &commands);
+        let outcomes = race(&commands);
         let taken: BTreeSet<_> = outcomes
             .iter()
             .map(|outcome| text(&outcome.ok()["thread"]["thread_id"]))
@@ -115,7 +125,17 @@ fn of_8_threads_racing_for_one_thread_exactly_one_wins_10_000_times() {
     let _alone = alone();
     let folder = TempDir::in_memory();
     let location = Location::File(folder.path().join("store.db"));
-    Store::init(&location).unwrap();
+    one_wins_each(&location, 10_000);
+    let claims = super::count(
+        &folder.path().join("store.db"),
+        "SELECT count(*) FROM threads WHERE attempts = 1",
+    );
+    assert_eq!(claims, 10_000);
+}
+
+/// Races so often between threads of this process, on a store that is made here.
+pub(super) fn one_wins_each(location: &Location, rounds: u32) {
+    Store::init(location).unwrap();
     let track = Track {
         meet: Barrier::new(RACERS + 1),
         thread: AtomicI64::new(0),
@@ -127,12 +147,12 @@ fn of_8_threads_racing_for_one_thread_exactly_one_wins_10_000_times() {
     let mut unfair = Vec::new();
     std::thread::scope(|scope| {
         for racer in 0..RACERS {
-            let (track, location) = (&track, &location);
+            let track = &track;
             scope.spawn(move || track.run(location, racer));
         }
-        let inbox = in_process(&location);
+        let inbox = in_process(location);
         let lead = caller("lead");
-        for round in 0..10_000 {
+        for round in 0..rounds {
             let send = Send {
                 to: vec!["w0".parse().unwrap()],
                 subject: Some(format!("race {round}")),
@@ -160,9 +180,4 @@ fn of_8_threads_racing_for_one_thread_exactly_one_wins_10_000_times() {
     });
     assert_eq!(*track.broken.lock().unwrap(), Vec::<String>::new());
     assert_eq!(unfair, [], "(round, winners, losers)");
-    let claims = super::count(
-        &folder.path().join("store.db"),
-        "SELECT count(*) FROM threads WHERE attempts = 1",
-    );
-    assert_eq!(claims, 10_000);
 }

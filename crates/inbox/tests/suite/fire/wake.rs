@@ -13,7 +13,7 @@ use super::zombie::listens;
 use super::{Dice, alone, caller, ends, in_process, open, start, words};
 use crate::INBOX;
 
-fn reply(inbox: &Inbox, thread: ThreadId, summary: &str) {
+pub(super) fn reply(inbox: &Inbox, thread: ThreadId, summary: &str) {
     let reply = Reply {
         thread,
         to: Vec::new(),
@@ -29,7 +29,7 @@ fn reply(inbox: &Inbox, thread: ThreadId, summary: &str) {
 }
 
 /// Waits as the command does: what woke it, the reply's summary and the cursor behind it.
-fn wait(inbox: &Inbox, thread: ThreadId, after: EventId) -> (Woken, String, EventId) {
+pub(super) fn wait(inbox: &Inbox, thread: ThreadId, after: EventId) -> (Woken, String, EventId) {
     let request = WaitReply {
         thread,
         after_message: None,

@@ -13,7 +13,7 @@ use super::{
 use crate::INBOX;
 
 /// Everything that a worker may want to write, proven by `proof`.
-fn writes(inbox: &Sandbox, thread: &str, proof: &str) -> Vec<Vec<String>> {
+pub(super) fn writes(inbox: &Sandbox, thread: &str, proof: &str) -> Vec<Vec<String>> {
     let artifact = inbox.folder().join("artifact.txt");
     std::fs::write(&artifact, "made by a zombie").unwrap();
     let artifact = artifact.display();
@@ -52,12 +52,16 @@ pub(super) fn cannot_write(
 #[test]
 fn a_worker_whose_thread_was_taken_by_another_cannot_write() {
     let inbox = Sandbox::new(INBOX);
-    let thread = open(&inbox, "late", "work");
-    let old = claim(&inbox, "late", &thread, 1);
-    lapses(&inbox, "late", &thread);
-    let new = claim(&inbox, "other", &thread, 900);
-    let rows = || dump(&inbox.store());
-    cannot_write(&inbox, &thread, &format!("--lease {old}"), rows);
+    taken_by_another(&inbox, || dump(&inbox.store()));
+}
+
+/// Another has the thread; `rows` are what must not change.
+pub(super) fn taken_by_another(inbox: &Sandbox, rows: impl Fn() -> Vec<String>) {
+    let thread = open(inbox, "late", "work");
+    let old = claim(inbox, "late", &thread, 1);
+    lapses(inbox, "late", &thread);
+    let new = claim(inbox, "other", &thread, 900);
+    cannot_write(inbox, &thread, &format!("--lease {old}"), &rows);
     // The name was the holder's once, and says no more than the token.
     let by_name = inbox.run(words(&format!(
         "done --agent late --thread {thread} --summary late"
@@ -76,11 +80,15 @@ fn a_worker_whose_thread_was_taken_by_another_cannot_write() {
 #[test]
 fn a_worker_whose_lease_ran_out_cannot_write_even_when_nobody_took_the_thread() {
     let inbox = Sandbox::new(INBOX);
-    let thread = open(&inbox, "late", "work");
-    let old = claim(&inbox, "late", &thread, 1);
-    lapses(&inbox, "late", &thread);
-    let rows = || dump(&inbox.store());
-    cannot_write(&inbox, &thread, &format!("--lease {old}"), rows);
+    ran_out(&inbox, || dump(&inbox.store()));
+}
+
+/// Nobody has the thread, and the lease has ended.
+pub(super) fn ran_out(inbox: &Sandbox, rows: impl Fn() -> Vec<String>) {
+    let thread = open(inbox, "late", "work");
+    let old = claim(inbox, "late", &thread, 1);
+    lapses(inbox, "late", &thread);
+    cannot_write(inbox, &thread, &format!("--lease {old}"), &rows);
     let before = rows();
     let by_name = format!("done --agent late --thread {thread} --summary late");
     inbox.run(words(&by_name)).refused(20, "lease_lost");
@@ -90,17 +98,21 @@ fn a_worker_whose_lease_ran_out_cannot_write_even_when_nobody_took_the_thread() 
 #[test]
 fn of_two_workers_of_one_name_the_first_cannot_write_and_the_name_proves_nothing() {
     let inbox = Sandbox::new(INBOX);
-    let thread = open(&inbox, "twin", "work");
+    twins(&inbox, || dump(&inbox.store()));
+}
+
+/// Two of one name, told apart by token and session.
+pub(super) fn twins(inbox: &Sandbox, rows: impl Fn() -> Vec<String>) {
+    let thread = open(inbox, "twin", "work");
     let line = |session: &str, seconds: u32| {
         words(&format!(
             "claim --agent twin --session {session} --thread {thread} --lease-seconds {seconds}"
         ))
     };
     let old = text(&inbox.run(line("s-one", 1)).ok()["lease"]["lease_token"]);
-    lapses(&inbox, "twin", &thread);
+    lapses(inbox, "twin", &thread);
     let new = text(&inbox.run(line("s-two", 900)).ok()["lease"]["lease_token"]);
-    let rows = || dump(&inbox.store());
-    cannot_write(&inbox, &thread, &format!("--lease {old}"), rows);
+    cannot_write(inbox, &thread, &format!("--lease {old}"), &rows);
     let before = rows();
     for proof in ["--agent twin", "--agent twin --session s-one"] {
         for command in ["update", "done", "fail"] {
@@ -147,8 +159,13 @@ fn writers_stopped_past_their_lease_are_refused_when_they_go_on() {
 #[test]
 fn a_worker_stopped_while_it_wrote_its_report_cannot_hand_it_in() {
     let inbox = Sandbox::new(INBOX);
-    let thread = open(&inbox, "late", "work");
-    let old = claim(&inbox, "late", &thread, 1);
+    late_report(&inbox, || dump(&inbox.store()));
+}
+
+/// A process that stood still while the lease passed to another.
+pub(super) fn late_report(inbox: &Sandbox, rows: impl Fn() -> Vec<String>) {
+    let thread = open(inbox, "late", "work");
+    let old = claim(inbox, "late", &thread, 1);
     let line = format!("done --lease {old} --thread {thread} --summary late --body-file -");
     let mut zombie = inbox
         .command(words(&line))
@@ -157,15 +174,15 @@ fn a_worker_stopped_while_it_wrote_its_report_cannot_hand_it_in() {
         .map(Leashed)
         .unwrap();
     stop(&zombie);
-    lapses(&inbox, "late", &thread);
-    claim(&inbox, "other", &thread, 900);
-    let before = dump(&inbox.store());
+    lapses(inbox, "late", &thread);
+    claim(inbox, "other", &thread, 900);
+    let before = rows();
     go_on(&zombie);
     let mut report = zombie.stdin.take().unwrap();
     report.write_all(b"all is well").unwrap();
     drop(report);
     ends(zombie).refused(20, "lease_lost");
-    assert_eq!(dump(&inbox.store()), before);
+    assert_eq!(rows(), before);
 }
 
 /// Starts a wait for a reply and gives it back once it listens at the bell.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use inbox_testkit::sandbox::TempDir;
 
+use super::server::Server;
 use crate::INBOX;
 
 /// Ends the output of each command, before its exit status.
@@ -25,19 +26,28 @@ pub(super) struct Shell {
 
 impl Shell {
     pub(super) fn start() -> Self {
+        Shell::start_with(None)
+    }
+
+    /// The same, with a server in reach.
+    pub(super) fn start_with(server: Option<&Server>) -> Self {
         let folder = TempDir::new();
         let binaries = Path::new(INBOX).parent().expect("the binary has a folder");
         let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", binaries.display());
         let mut command = Command::new("sh");
         command
             .current_dir(folder.path())
             .env_clear()
-            .env("PATH", format!("{}:{path}", binaries.display()))
+            .env("PATH", &path)
             .env("HOME", folder.path())
             .env("INBOX_TEST_STORE", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
+        if let Some(server) = server {
+            server.introduce(&mut command, folder.path(), &path);
+        }
         let mut child = command.spawn().expect("there is a shell");
         let input = child.stdin.take().expect("its input is piped");
         let mut reader = BufReader::new(child.stdout.take().expect("its output is piped"));

@@ -81,7 +81,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// The text without what differs from run to run: tokens, times, ages, UUIDs and folders.
+/// The text without what differs from run to run: tokens, times, ages, UUIDs, hashes and folders.
 pub(super) fn blurred(text: &str) -> String {
     words(text)
         .into_iter()
@@ -91,6 +91,7 @@ pub(super) fn blurred(text: &str) -> String {
             _ if is_clock(word) => "<clock>",
             _ if is_age(word) => "<age>",
             _ if is_uuid(word) => "<uuid>",
+            _ if is_hash(word) => "<hash>",
             _ => word,
         })
         .collect()
@@ -127,6 +128,10 @@ fn is_uuid(word: &str) -> bool {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+fn is_hash(word: &str) -> bool {
+    word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The targets of a document's Markdown links.

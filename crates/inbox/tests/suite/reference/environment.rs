@@ -81,7 +81,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     (
         "INBOX_FAIL_POINT",
         "tests",
-        "The number of the point at which the process dies, on a store for tests",
+        "The number of the point at which the process dies, on a store for tests; `17:3` is the third time",
     ),
     (
         "INBOX_PRETEND_FS",
@@ -110,6 +110,13 @@ Every setting of `inbox.toml` has a variable: `INBOX_`, and its name in capitals
 file beside the store, and that one before the user's own. `inbox config` shows every setting, its value and where
 it came from; [inbox.example.toml](../../definitions/inbox.example.toml) has them all with their defaults.";
 
+const POSTGRES: &str = "\
+What a `postgres://` URL does not say comes from libpq's variables: `PGHOST`, `PGHOSTADDR`, `PGPORT`, `PGUSER`,
+`PGDATABASE`, `PGPASSWORD`, `PGPASSFILE`, `PGSSLMODE`, `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`, `PGSSLSNI`,
+`PGSSLMINPROTOCOLVERSION`, `PGCHANNELBINDING`, `PGTARGETSESSIONATTRS`, `PGCONNECT_TIMEOUT`, `PGAPPNAME` and
+`PGOPTIONS`. Those that demand what inbox cannot do, such as `PGREQUIREAUTH` and `PGSSLCRL`, are refused; `PGSERVICE`
+is not read.";
+
 pub(super) fn document() -> String {
     let section = |who: &str| {
         let rows = VARIABLES.iter().filter(|(_, whom, _)| *whom == who);
@@ -117,7 +124,7 @@ pub(super) fn document() -> String {
         table(&["variable", "what it does"], rows)
     };
     let body = format!(
-        "## For use\n\n{}\n## Settings\n\n{SETTINGS}\n\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
+        "## For use\n\n{}\n## Settings\n\n{SETTINGS}\n\n## PostgreSQL\n\n{POSTGRES}\n\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
         section("use"),
         section("tests")
     );

@@ -125,6 +125,7 @@ fn local() -> String {
     let mut out = String::new();
     for (name, args) in [
         ("init", &["init"][..]),
+        ("init --print", &["init", "--print"]),
         ("backup", &["backup", "--to", "copy.db"]),
         ("doctor", &["doctor"]),
         ("completions", &["completions", "bash"]),
