@@ -4,6 +4,7 @@ mod commands;
 mod depth;
 mod lab;
 mod peers;
+mod postgres;
 mod report;
 mod size;
 mod stats;
@@ -36,8 +37,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the parts whose names are given, or all of them. Only a whole run writes the page.
-fn run(parts: &[&str]) -> Outcome<()> {
+/// Runs the parts whose names are given, or all of them. Only a whole run writes the page. With
+/// `quick`, PostgreSQL is measured in less time, and no page is written.
+fn run(words: &[&str]) -> Outcome<()> {
+    let is_quick = words.contains(&"quick");
+    let parts: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|&word| word != "quick")
+        .collect();
     let is_wanted = |part: &str| parts.is_empty() || parts.contains(&part);
     let lab = Lab::new()?;
     let mut report = Report::default();
@@ -65,7 +73,18 @@ fn run(parts: &[&str]) -> Outcome<()> {
     if is_wanted("size") {
         size::measure(&lab, &mut report)?;
     }
-    if parts.is_empty() {
+    if is_wanted("postgres") {
+        let extent = if is_quick {
+            postgres::QUICK
+        } else {
+            postgres::WHOLE
+        };
+        postgres::measure(&lab, extent, &mut report)?;
+    }
+    if is_wanted("postgres-wake") {
+        postgres::measure_wakes(&lab, &mut report)?;
+    }
+    if words.is_empty() {
         let page = PathBuf::from("docs/reference/benchmarks.md");
         report.publish(&page, &lab.versions(&peers))?;
     }

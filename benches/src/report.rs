@@ -147,4 +147,9 @@ const TAIL: &str = "
   filled in bulk.
 - *Bytes* are the growth of the database file, log moved into it, per sent task with a subject of 30
   characters.
+- *PostgreSQL*: a private server on the same disk with its defaults, `fsync` on. The clients are threads with a
+  connection each: `inbox` through its operations, one store each, work for one name that all of them claim for;
+  plain SQL in the manner of pgmq, a table with a hidden-until time and an archive, with prepared statements, each
+  a transaction of its own, no leases, no events and no threads. Both take turns within each round; rates and
+  ratios are medians of the rounds, and the times are of one job, or of one whole cycle.
 ";

@@ -11,6 +11,10 @@ impl Samples {
         self.0.push(sample);
     }
 
+    pub(crate) fn extend(&mut self, others: Samples) {
+        self.0.extend(others.0);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use inbox_core::ThreadId;
 use inbox_ops::{Inbox, WaitReply, Waiting};
 use inbox_store::bell::PATIENCE;
+use inbox_store::{Location, Store};
 
 use crate::Outcome;
 use crate::lab::{Lab, answer, caller, end, open, send_task};
@@ -115,8 +116,18 @@ pub(crate) fn measure_waiters(lab: &Lab, report: &mut Report) -> Outcome<()> {
 type Woke = (Instant, bool);
 
 fn wake_one_of(lab: &Lab, count: usize) -> Outcome<(Samples, usize)> {
-    let db = lab.store(&format!("waiters-{count}"))?;
-    let inbox = open(&db)?;
+    let file = Location::File(lab.store(&format!("waiters-{count}"))?);
+    wake_between(&file, &file, count)
+}
+
+/// Commits at the one place wake those who wait at the other, which is the same store.
+pub(crate) fn wake_between(
+    from: &Location,
+    to: &Location,
+    count: usize,
+) -> Outcome<(Samples, usize)> {
+    let open = |place: &Location| Store::open(place).map(Inbox::new);
+    let inbox = open(from)?;
     let (alice, bob) = (caller("alice")?, caller("bob")?);
     let over = std::sync::Arc::new(AtomicBool::new(false));
     let ready = std::sync::Arc::new(AtomicUsize::new(0));
@@ -127,7 +138,7 @@ fn wake_one_of(lab: &Lab, count: usize) -> Outcome<(Samples, usize)> {
         let thread = send_task(&inbox, &alice, "bob")?;
         threads.push(thread);
         let waiter = Waiter {
-            inbox: open(&db)?,
+            inbox: open(to)?,
             thread,
             report: report.clone(),
         };
@@ -194,7 +205,7 @@ impl Waiter {
         };
         let mut state = <WaitReply as Waiting>::State::default();
         let store = self.inbox.store();
-        let mut listener = store.bell().listen(&request.key(&alice));
+        let mut listener = store.listen(&request.key(&alice));
         let mut by_ring = false;
         let mut is_first = true;
         while !over.load(Ordering::SeqCst) {
