@@ -9,7 +9,6 @@ use inbox_core::{
 use crate::bell::Key;
 use crate::driver::Driver;
 use crate::error::{Abort, StoreError};
-use crate::foresight::Foresight;
 use crate::row::{self, ThreadRow};
 use crate::sql::{self, Sql};
 use crate::value::{Param, Row};
@@ -137,11 +136,6 @@ impl<'a> Tx<'a> {
         params: &[Param<'_>],
     ) -> Result<(), StoreError> {
         self.driver.change(sql, params)
-    }
-
-    /// Where to say what will be asked for next.
-    pub fn foresee(&mut self) -> Foresight<'_> {
-        Foresight::new(self.driver)
     }
 
     /// Says that a statement will be run soon.
