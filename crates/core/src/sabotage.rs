@@ -52,6 +52,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "number_at_insert",
         "PostgreSQL numbers an event before it is committed",
     ),
+    (
+        "read_behind",
+        "PostgreSQL gives mail without what was acknowledged and has no number yet",
+    ),
     ("mail_never_expires", "an expired message is still offered"),
     (
         "ack_is_not_shared",

@@ -39,7 +39,9 @@ impl Operation for Claim {
     fn foresee(&self, caller: &Caller, foresight: &mut Foresight<'_>) {
         match (self.thread, &caller.agent) {
             (Some(thread), _) => foresight.thread(thread),
-            (None, Some(agent)) => foresight.address(&agent.into()),
+            (None, Some(agent)) => {
+                foresight.claim(agent, &labels(self.run.as_ref(), self.task.as_ref()));
+            }
             (None, None) => {}
         }
     }
@@ -94,17 +96,13 @@ fn best(
     caller: &Caller,
     labels: &Labels,
 ) -> Result<Option<ThreadRow>, Abort> {
-    // Most work is for an agent by its name: it is looked for while its other addresses are.
-    if let Some(address_no) = tx.find_address(&agent.into())? {
-        tx.foresee_claim(labels, address_no);
-    }
     let reader = tx.reader(agent, caller.session.as_ref())?;
     for reached in &reader.addresses {
-        tx.foresee_claim(labels, reached.address_no);
+        tx.foresee_claim(labels, &reached.address);
     }
     let mut candidates = Vec::new();
     for reached in &reader.addresses {
-        candidates.extend(tx.claimable_to_take(labels, reached.address_no)?);
+        candidates.extend(tx.claimable_to_take(labels, &reached.address)?);
     }
     Ok(candidates.into_iter().min_by_key(order))
 }

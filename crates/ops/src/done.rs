@@ -54,6 +54,7 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
 ) -> Result<Posted, Refusal> {
     inbox.write(request, caller, |tx, agent| {
         let row = thread(tx, id)?;
+        tx.meet_opener(id)?;
         let mut message = message.clone();
         deliver::to_thread(inbox.config(), &row, agent, &mut message, tx.now());
         let config = inbox.config();

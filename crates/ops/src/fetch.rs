@@ -53,11 +53,10 @@ impl Operation for Fetch {
                 let mut found: Vec<ThreadRow> = Vec::new();
                 let mut is_all = true;
                 for reached in &reader.addresses {
-                    let address_no = reached.address_no;
                     let here = if self.status.is_empty() {
-                        tx.claimable(&labels, address_no, depth)?
+                        tx.claimable(&labels, &reached.address, depth)?
                     } else {
-                        tx.reached_by_status(&labels, address_no, &self.status, depth)?
+                        tx.reached_by_status(&labels, reached, &self.status, depth)?
                     };
                     is_all &= i64::try_from(here.len()).unwrap_or(i64::MAX) < depth;
                     found.extend(here);

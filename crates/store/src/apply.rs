@@ -190,6 +190,7 @@ impl Tx<'_> {
             row.thread.priority.code().into(),
             row.queue().into(),
             expires_at.map(|time| time.0).into(),
+            row.held_until().into(),
         ];
         // What may be there already is a longer statement, which a send need not prepare.
         let statement = if is_new {
@@ -213,7 +214,7 @@ impl Tx<'_> {
             agent_no,
             session: step.session,
         };
-        let queue_before = row.queue();
+        let before = (row.queue(), row.held_until());
         self.ring_for(&row)?;
         row.thread.status = step.decision.status;
         // What comes from elsewhere happened when it happened.
@@ -281,12 +282,12 @@ impl Tx<'_> {
             self.ring_at(&message.to)?;
         }
         self.compare_and_set(&mut row)?;
-        let queue = row.queue();
-        if queue_before != queue {
+        if is_queued_anew(before, &row) {
             for address in &row.thread.to {
                 let stored = address.stored();
                 let params = [
-                    queue.into(),
+                    row.queue().into(),
+                    row.held_until().into(),
                     row.thread.thread_id.key().into(),
                     stored.as_ref().into(),
                 ];
@@ -491,6 +492,13 @@ impl Tx<'_> {
             created_at: now,
         })
     }
+}
+
+/// Whether what the queues have of a thread must be written anew: its place, or until when it is held. A lease that is
+/// renewed in time may stay as it was: whoever finds it there looks at the thread itself.
+fn is_queued_anew((queue, held_until): (i64, i64), row: &ThreadRow) -> bool {
+    let is_renewed = held_until > row.thread.updated_at.0 && row.held_until() > held_until;
+    queue != row.queue() || (row.held_until() != held_until && !is_renewed)
 }
 
 /// The keys of a message's addresses, and when it expires at each.

@@ -16,6 +16,15 @@ pub(crate) enum Mode {
     Write,
 }
 
+/// What a transaction that ends has written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wrote {
+    /// Its last entry.
+    pub(crate) last_entry: Option<i64>,
+    /// Whether its answer is remembered, and given again with the number of that entry.
+    pub(crate) is_remembered: bool,
+}
+
 /// One connection to a database. The caller keeps the order: begin, queries, then commit or roll back.
 pub(crate) trait Driver: Send {
     /// Begins a transaction.
@@ -53,15 +62,21 @@ pub(crate) trait Driver: Send {
         Ok(())
     }
 
+    /// Whether it is a server's: a statement is a round trip, and can look at the server's clock.
+    fn is_served(&self) -> bool {
+        false
+    }
+
     /// Says that a statement will be run soon.
     fn foresee(&mut self, _sql: &'static Sql, _params: &[Param<'_>]) {}
 
     /// Makes the transaction durable. When this returns, it survives a loss of power.
     fn commit(&mut self) -> Result<(), StoreError>;
 
-    /// Commits, and gives the number of the last entry's event, or the newest when none was written.
-    /// Tells other hosts of the rings. [`StoreError::Unknown`] when the commit is or may be in effect.
-    fn conclude(&mut self, last_entry: Option<i64>, rings: &[Key]) -> Result<i64, StoreError>;
+    /// Commits, and gives the number of the newest event: where whoever wrote goes on. That is the last one
+    /// written, unless others write at the same moment and it has no number yet. Tells other hosts of the rings.
+    /// [`StoreError::Unknown`] when the commit is or may be in effect.
+    fn conclude(&mut self, wrote: Wrote, rings: &[Key]) -> Result<i64, StoreError>;
 
     /// Ends the transaction without a trace. Never fails: a connection that cannot is given up.
     fn rollback(&mut self);

@@ -5,16 +5,21 @@
 use inbox_core::{Address, AgentName, SessionId, ThreadId};
 
 use crate::driver::Driver;
+use crate::query::Labels;
 use crate::sql;
 
 /// Where hints go.
 pub struct Foresight<'a> {
     driver: &'a mut dyn Driver,
+    is_database_time: bool,
 }
 
 impl<'a> Foresight<'a> {
-    pub(crate) fn new(driver: &'a mut dyn Driver) -> Self {
-        Foresight { driver }
+    pub(crate) fn new(driver: &'a mut dyn Driver, is_database_time: bool) -> Self {
+        Foresight {
+            driver,
+            is_database_time,
+        }
     }
 
     /// Whether something waits to be taken in.
@@ -56,6 +61,21 @@ impl<'a> Foresight<'a> {
         self.agent(&name);
     }
 
+    /// That an agent will claim work by its name and by what else reaches it.
+    pub fn claim(&mut self, agent: &AgentName, labels: &Labels) {
+        let own = Address::from(agent);
+        self.address(&own);
+        self.driver
+            .foresee(&sql::REACH_OF_AGENT, &[agent.as_str().into()]);
+        // Whoever sets the clock says the time, which is not known yet.
+        if self.is_database_time && self.driver.is_served() {
+            let stored = own.stored();
+            let params = labels.candidates(&stored, None, 1);
+            self.driver.foresee(&sql::TAKE_QUEUED, &params);
+            self.driver.foresee(&sql::LAPSED, &params);
+        }
+    }
+
     /// That a thread will be opened.
     pub fn opening(&mut self) {
         self.driver.foresee(&sql::NEXT_THREAD, &[]);
@@ -72,8 +92,9 @@ impl<'a> Foresight<'a> {
     /// A step that ends or blocks work.
     pub fn typed_step(&mut self, thread: ThreadId) {
         self.step(thread);
-        self.driver
-            .foresee(&sql::OPENING_PAYLOAD, &[thread.key().into()]);
+        for statement in [&sql::OPENING_PAYLOAD, &sql::OPENER_ADDRESS] {
+            self.driver.foresee(statement, &[thread.key().into()]);
+        }
     }
 
     /// A thread.

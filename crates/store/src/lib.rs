@@ -43,7 +43,7 @@ use inbox_core::{Code, EventId, Refusal};
 pub use apply::{Recorded, Step};
 use bell::{Bell, Key, Listener};
 pub use dead::{Intake, Undelivered};
-use driver::{Driver, Mode};
+use driver::{Driver, Mode, Wrote};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
@@ -247,11 +247,14 @@ impl Store {
         let mut driver = self.driver();
         driver.number()?;
         driver.begin(Mode::Read)?;
-        foresee(&mut Foresight::new(driver.as_mut()));
+        foresee(&mut Foresight::new(
+            driver.as_mut(),
+            self.is_database_time(),
+        ));
         let outcome = self
             .now(driver.as_mut())
             .map_err(Abort::from)
-            .and_then(|now| f(&mut Tx::new(driver.as_mut(), now, self.dead_after_ms)));
+            .and_then(|now| f(&mut self.transaction(driver.as_mut(), now)));
         driver.rollback();
         outcome.map_err(|abort| doubted(driver.as_mut(), abort))
     }
@@ -290,14 +293,18 @@ impl Store {
         // A file's driver has its points where it takes the lock and moves the log; these are every store's.
         self.armed.reach(FailPoint::BeforeLock);
         driver.begin(Mode::Write)?;
-        foresee(&mut Foresight::new(driver));
+        foresee(&mut Foresight::new(driver, self.is_database_time()));
         self.armed.reach(FailPoint::AfterBegin);
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
-            let mut tx = Tx::new(driver, now, self.dead_after_ms);
+            let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            Ok((value, tx.entries, tx.rings))
+            let wrote = Wrote {
+                last_entry: tx.entries.last().copied(),
+                is_remembered: tx.is_remembered,
+            };
+            Ok((value, wrote, tx.rings))
         });
-        let (value, entries, rings) = match outcome {
+        let (value, wrote, rings) = match outcome {
             Ok(done) => done,
             Err(abort) => {
                 driver.rollback();
@@ -312,11 +319,11 @@ impl Store {
             self.put_off.store(true, Ordering::SeqCst);
             return Ok(Written {
                 value,
-                next_event_id: EventId(entries.last().copied().unwrap_or(0)),
+                next_event_id: EventId(wrote.last_entry.unwrap_or(0)),
             });
         }
         self.armed.reach(FailPoint::BeforeCommit);
-        let next = match driver.conclude(entries.last().copied(), &rings) {
+        let next = match driver.conclude(wrote, &rings) {
             Ok(next) => EventId(next),
             Err(error) => {
                 driver.rollback();
@@ -388,10 +395,22 @@ impl Store {
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_database_time(&self) -> bool {
+        matches!(self.clock, Clock::Database)
+    }
+
+    fn transaction<'a>(&self, driver: &'a mut dyn Driver, now: Millis) -> Tx<'a> {
+        Tx::new(driver, now, self.is_database_time(), self.dead_after_ms)
+    }
+
     fn now(&self, driver: &mut dyn Driver) -> Result<Millis, StoreError> {
         match &self.clock {
+            Clock::Manual(millis) if !driver.is_served() => {
+                Ok(Millis(millis.load(Ordering::SeqCst)))
+            }
+            // A server says more with the time than the time.
+            Clock::Manual(millis) => driver.now().map(|_| Millis(millis.load(Ordering::SeqCst))),
             Clock::Database => driver.now(),
-            Clock::Manual(millis) => Ok(Millis(millis.load(Ordering::SeqCst))),
         }
     }
 }

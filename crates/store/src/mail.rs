@@ -122,7 +122,7 @@ impl Tx<'_> {
             // Who has ended is reached by its agent's name alone.
             (Some(row), _) if row.set_state == SessionState::Dead => Vec::new(),
             (Some(row), _) => self.memberships(row.session_no)?,
-            (None, Some(known)) => self.reach_of_agent(known.agent_no)?,
+            (None, Some(_)) => self.reach_of_agent(agent)?,
             (None, None) => Vec::new(),
         });
         Ok(Reader {
@@ -144,10 +144,21 @@ impl Tx<'_> {
             .collect()
     }
 
-    fn reach_of_agent(&mut self, agent_no: i64) -> Result<Vec<Reached>, StoreError> {
-        let since = self.dead_since().0;
-        let mut rows = self.rows(&sql::REACH_OF_AGENT, &[agent_no.into(), since.into()])?;
-        rows.iter_mut().map(read_reached).collect()
+    fn reach_of_agent(&mut self, agent: &AgentName) -> Result<Vec<Reached>, StoreError> {
+        let since = self.dead_since();
+        let mut found: Vec<Reached> = Vec::new();
+        for mut row in self.rows(&sql::REACH_OF_AGENT, &[agent.as_str().into()])? {
+            let reached = read_reached(&mut row)?;
+            let (state, seen_at) = (row.word(SessionState::from_code)?, Millis(row.int()?));
+            let is_there = state == SessionState::Frozen || seen_at > since;
+            let is_known = |known: &Reached| {
+                (known.address_no, known.frozen_at) == (reached.address_no, reached.frozen_at)
+            };
+            if is_there && !found.iter().any(is_known) {
+                found.push(reached);
+            }
+        }
+        Ok(found)
     }
 
     fn unread_params<'a>(

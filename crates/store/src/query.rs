@@ -9,6 +9,7 @@ use inbox_core::{
 use serde_json::Value;
 
 use crate::error::StoreError;
+use crate::mail::Reached;
 use crate::row::{self, ThreadRow};
 use crate::sql::{self, Sql};
 use crate::tx::Tx;
@@ -26,6 +27,18 @@ pub struct Labels {
 impl Labels {
     fn params(&self) -> [Param<'_>; 2] {
         [self.run.as_deref().into(), self.task.as_deref().into()]
+    }
+
+    /// What the statements that look for work are asked with.
+    pub(crate) fn candidates<'a>(
+        &'a self,
+        stored: &'a str,
+        clock: Option<Millis>,
+        limit: i64,
+    ) -> [Param<'a>; 5] {
+        let [run, task] = self.params();
+        let clock = clock.map(|now| now.0).into();
+        [stored.into(), clock, run, task, limit.into()]
     }
 }
 
@@ -83,26 +96,25 @@ impl Tx<'_> {
     pub fn claimable(
         &mut self,
         labels: &Labels,
-        address_no: i64,
+        address: &Address,
         limit: i64,
     ) -> Result<Vec<ThreadRow>, StoreError> {
-        self.candidates(&sql::QUEUED, labels, address_no, limit)
+        self.candidates(&sql::QUEUED, labels, address, limit)
     }
 
     /// The same, for a transaction that will claim the best of them.
     pub fn claimable_to_take(
         &mut self,
         labels: &Labels,
-        address_no: i64,
+        address: &Address,
     ) -> Result<Vec<ThreadRow>, StoreError> {
-        self.candidates(&sql::TAKE_QUEUED, labels, address_no, 1)
+        self.candidates(&sql::TAKE_QUEUED, labels, address, 1)
     }
 
     /// Says that the work of an address will be claimed.
-    pub fn foresee_claim(&mut self, labels: &Labels, address_no: i64) {
-        let now = self.now().0;
-        let [run, task] = labels.params();
-        let params = [address_no.into(), now.into(), run, task, 1_i64.into()];
+    pub fn foresee_claim(&mut self, labels: &Labels, address: &Address) {
+        let stored = address.stored();
+        let params = labels.candidates(&stored, self.clock(), 1);
         self.foresee_one(&sql::TAKE_QUEUED, &params);
         self.foresee_one(&sql::LAPSED, &params);
     }
@@ -111,19 +123,13 @@ impl Tx<'_> {
         &mut self,
         queued: &'static Sql,
         labels: &Labels,
-        address_no: i64,
+        address: &Address,
         limit: i64,
     ) -> Result<Vec<ThreadRow>, StoreError> {
-        let now = self.now().0;
-        let [run, task] = labels.params();
-        let mut found = self.threads(
-            queued,
-            &[address_no.into(), now.into(), run, task, limit.into()],
-        )?;
-        found.extend(self.threads(
-            &sql::LAPSED,
-            &[address_no.into(), now.into(), run, task, limit.into()],
-        )?);
+        let stored = address.stored();
+        let params = labels.candidates(&stored, self.clock(), limit);
+        let mut found = self.threads(queued, &params)?;
+        found.extend(self.threads(&sql::LAPSED, &params)?);
         Ok(found)
     }
 
@@ -131,7 +137,7 @@ impl Tx<'_> {
     pub fn reached_by_status(
         &mut self,
         labels: &Labels,
-        address_no: i64,
+        reached: &Reached,
         status: &[Status],
         limit: i64,
     ) -> Result<Vec<ThreadRow>, StoreError> {
@@ -141,16 +147,15 @@ impl Tx<'_> {
         let mut others = status.to_vec();
         // Pending work has an index of its own, and there may be a million of it.
         if status.contains(&Status::Pending) {
-            found = self.threads(
-                &sql::QUEUED,
-                &[address_no.into(), now.into(), run, task, limit.into()],
-            )?;
+            let stored = reached.address.stored();
+            let params = labels.candidates(&stored, self.clock(), limit);
+            found = self.threads(&sql::QUEUED, &params)?;
             others.retain(|&status| status != Status::Pending);
         }
         if !others.is_empty() {
             let set = bits(&others, Status::bit);
             let params = [
-                address_no.into(),
+                reached.address_no.into(),
                 set.into(),
                 now.into(),
                 run,

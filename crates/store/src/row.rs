@@ -133,6 +133,12 @@ impl ThreadRow {
         }
     }
 
+    /// Until when it is held, while it is in a queue as held; else 0.
+    pub(crate) fn held_until(&self) -> i64 {
+        let until = self.lease_until.filter(|_| self.queue() == 2);
+        until.map_or(0, |time| time.0)
+    }
+
     /// The lease in force or run out, without its token.
     pub fn lease(&self) -> Option<Lease> {
         let (Some(agent), Some(claimed_at), Some(expires_at)) =

@@ -11,6 +11,8 @@ pub struct Sql {
     pub postgres: &'static str,
     /// Whether both are made from one file.
     pub is_shared: bool,
+    /// Whether it reads what has a number, and passes over the rest.
+    pub(crate) reads_log: bool,
 }
 
 impl Sql {
@@ -21,6 +23,7 @@ impl Sql {
             sqlite: "",
             postgres: text,
             is_shared: false,
+            reads_log: false,
         }
     }
 }
@@ -94,6 +97,28 @@ macro_rules! view {
     };
 }
 
+/// Whether a view is of the log.
+macro_rules! is_of_log {
+    (log) => {
+        true
+    };
+    (delivered) => {
+        true
+    };
+    (message_rows) => {
+        true
+    };
+    (event_rows) => {
+        true
+    };
+    (unread_rows) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
+}
+
 macro_rules! statements {
     (
         shared { $($shared:ident $shared_file:literal $(reads $($view:ident)+)?,)* }
@@ -105,18 +130,21 @@ macro_rules! statements {
             sqlite: concat!(with!(sqlite $($($view)+)?), include_str!(concat!("../sql/queries/", $shared_file, ".sql"))),
             postgres: concat!(with!(postgres $($($view)+)?), include_str!(concat!("../sql/queries/", $shared_file, ".sql"))),
             is_shared: true,
+            reads_log: false $($(|| is_of_log!($view))+)?,
         };)*
         $(pub(crate) static $both: Sql = Sql {
             name: $postgres_file,
             sqlite: concat!(with!(sqlite $($($both_view)+)?), include_str!(concat!("../sql/queries/", $sqlite_file, ".sql"))),
             postgres: concat!(with!(postgres $($($both_view)+)?), include_str!(concat!("../sql/queries/", $postgres_file, ".postgres.sql"))),
             is_shared: false,
+            reads_log: false $($(|| is_of_log!($both_view))+)?,
         };)*
         $(pub(crate) static $only: Sql = Sql {
             name: $only_file,
             sqlite: "",
             postgres: include_str!(concat!("../sql/queries/", $only_file, ".postgres.sql")),
             is_shared: false,
+            reads_log: false,
         };)*
 
         /// Every statement, for the tests that prepare each on both databases.
@@ -171,7 +199,6 @@ statements! {
         DELETE_MEMBERSHIPS "delete_memberships",
         REACHED_SESSIONS "reached_sessions",
         REACH_OF_AGENT "reach_of_agent",
-        INSERT_DELIVERY "insert_delivery",
         DELIVERY "delivery",
         SET_ACKED "set_acked",
         UNREAD "unread" reads unread_rows,
@@ -211,6 +238,7 @@ statements! {
         SET_EXPIRY_OF_THREAD "set_expiry_of_thread",
         SET_THREAD_TO "set_thread_to",
         OPENING_PAYLOAD "opening_payload",
+        OPENER_ADDRESS "opener_address",
         ADDRESSES_BY_MODE "addresses_by_mode",
         MESSAGES_AFTER "messages_after" reads message_rows,
         RECEIPTS_SINCE "receipts_since",
@@ -239,6 +267,7 @@ statements! {
     differs {
         INSERT_THREAD "insert_thread" "insert_thread",
         INSERT_ENTRY "insert_entry" "insert_entry",
+        INSERT_DELIVERY "insert_delivery" "insert_delivery",
         UPDATE_THREAD "update_thread" "update_thread",
         QUEUED "queued" "queued" reads thread_rows,
         TAKE_QUEUED "queued" "take_queued" reads thread_rows,
@@ -247,8 +276,9 @@ statements! {
     postgres {
         UNNUMBERED "unnumbered",
         NUMBER "number",
+        NUMBER_OWN "number_own",
         SETTINGS "settings",
-        NUMBER_NOW "number_now",
+        CONCLUDE "conclude",
         NEXT_THREAD "next_thread",
         NEXT_ENTRY "next_entry",
         NOW "now",
@@ -322,10 +352,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(3 "0003_mail" differs),
     migration!(4 "0004_search" differs),
     migration!(5 "0005_team" differs),
+    migration!(6 "0006_speed" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 5;
+pub const SCHEMA_VERSION: i64 = 6;
 
 #[cfg(test)]
 mod tests {
@@ -397,6 +428,7 @@ mod tests {
             0xb835_0963_3b84_685a,
             0xa26f_9348_d6d8_6157,
             0xdf99_d816_80d3_2f2c,
+            0xb99e_0e55_29f7_40e9,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

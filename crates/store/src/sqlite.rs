@@ -17,7 +17,7 @@ use inbox_core::sabotage::planted;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::bell::Key;
-use crate::driver::{Driver, Mode};
+use crate::driver::{Driver, Mode, Wrote};
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};
 use crate::sql::{Migration, Sql};
@@ -243,9 +243,9 @@ impl Driver for Sqlite {
         Ok(())
     }
 
-    fn conclude(&mut self, last_entry: Option<i64>, _rings: &[Key]) -> Result<i64, StoreError> {
+    fn conclude(&mut self, wrote: Wrote, _rings: &[Key]) -> Result<i64, StoreError> {
         self.commit()?;
-        if let Some(entry_no) = last_entry {
+        if let Some(entry_no) = wrote.last_entry {
             return self.event_of(entry_no);
         }
         let newest = self.query(&crate::sql::NEWEST_EVENT, &[]).and_then(|rows| {

@@ -17,6 +17,8 @@ use crate::value::{Param, Row};
 pub struct Tx<'a> {
     driver: &'a mut dyn Driver,
     now: Millis,
+    /// Whether `now` is what the database's own clock told.
+    is_database_time: bool,
     /// Sessions that were last seen before this are dead.
     dead_since: Millis,
     /// The agents that were looked up: a write asks for its caller again and again.
@@ -24,6 +26,8 @@ pub struct Tx<'a> {
     /// The address that was looked up last, and its key.
     pub(crate) met_address: Option<(String, i64)>,
     pub(crate) entries: Vec<i64>,
+    /// Whether the answer is remembered.
+    pub(crate) is_remembered: bool,
     pub(crate) rings: Vec<Key>,
 }
 
@@ -60,14 +64,21 @@ pub struct Replay {
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(driver: &'a mut dyn Driver, now: Millis, dead_after_ms: i64) -> Self {
+    pub(crate) fn new(
+        driver: &'a mut dyn Driver,
+        now: Millis,
+        is_database_time: bool,
+        dead_after_ms: i64,
+    ) -> Self {
         Tx {
             driver,
             now,
+            is_database_time,
             dead_since: Millis(now.0.saturating_sub(dead_after_ms)),
             met: Vec::new(),
             met_address: None,
             entries: Vec::new(),
+            is_remembered: false,
             rings: Vec::new(),
         }
     }
@@ -75,6 +86,13 @@ impl<'a> Tx<'a> {
     /// The database's time, the same throughout the transaction.
     pub fn now(&self) -> Millis {
         self.now
+    }
+
+    /// The time to ask a statement with that can be sent before the time is known; none where the database
+    /// itself looks at its clock.
+    pub(crate) fn clock(&self) -> Option<Millis> {
+        let is_known = self.is_database_time && self.driver.is_served();
+        (!is_known).then_some(self.now)
     }
 
     /// Sessions that were last seen before this are dead.
@@ -250,6 +268,18 @@ impl<'a> Tx<'a> {
         Ok(found)
     }
 
+    /// Looks up the address of who opened a thread, where that comes with the thread and is a round trip by itself.
+    pub fn meet_opener(&mut self, thread: ThreadId) -> Result<(), StoreError> {
+        if !self.driver.is_served() {
+            return Ok(());
+        }
+        if let Some(mut row) = self.first(&sql::OPENER_ADDRESS, &[thread.key().into()])? {
+            let (address_no, address) = (row.int()?, row.text()?);
+            self.met_address = Some((address, address_no));
+        }
+        Ok(())
+    }
+
     /// The address's key; an address that was never used gets one.
     pub fn ensure_address(&mut self, address: &Address) -> Result<i64, StoreError> {
         if let Some(address_no) = self.find_address(address)? {
@@ -370,6 +400,7 @@ impl<'a> Tx<'a> {
             answer.into(),
             now.into(),
         ];
+        self.is_remembered = true;
         self.put(&sql::REMEMBER, &params)
     }
 }

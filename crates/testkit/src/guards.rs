@@ -347,10 +347,7 @@ fn offered(world: &World, state: &State) {
         .inbox()
         .store()
         .read(|tx| {
-            let address = tx
-                .find_address(&"worker".parse()?)?
-                .expect("it was sent to");
-            let offered = tx.claimable(&Labels::default(), address, 1000)?;
+            let offered = tx.claimable(&Labels::default(), &"worker".parse()?, 1000)?;
             let row = tx.load_thread(state.thread)?.expect("it is there");
             let asking = Asking {
                 agent: "worker".parse().ok(),

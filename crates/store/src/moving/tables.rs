@@ -127,7 +127,14 @@ pub(super) static TABLES: &[Table] = &[
     },
     Table {
         name: "recipients",
-        columns: &["address_no", "thread_no", "priority", "queue", "expires_at"],
+        columns: &[
+            "address_no",
+            "thread_no",
+            "priority",
+            "queue",
+            "expires_at",
+            "held_until",
+        ],
         key: &["address_no", "thread_no"],
         ..PLAIN
     },

@@ -27,6 +27,7 @@ pub(super) fn statement(name: &str, text: String) -> &'static Sql {
         name: format!("move_{name}").leak(),
         sqlite: text,
         postgres: text,
+        reads_log: false,
         is_shared: false,
     }))
 }

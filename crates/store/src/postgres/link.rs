@@ -15,7 +15,7 @@ use super::session::{Item, ROLLBACK, Session, settings};
 use super::url::Target;
 use crate::driver::Mode;
 use crate::error::StoreError;
-use crate::sql::Sql;
+use crate::sql::{self, Sql};
 use crate::value::{Row, Value};
 
 /// Longer than the server's own limits, which end a statement first: this one is for a server that
@@ -116,6 +116,25 @@ impl Link {
         Ok(())
     }
 
+    /// Has everything that the transaction wrote numbered: the entries that wait to be sent when they are inserted, and with
+    /// them those that were sent. What follows is the commit.
+    pub(super) fn number_what_was_written(&mut self) -> Result<(), StoreError> {
+        let mut waits = false;
+        for item in &mut self.queue {
+            if let Item::Run(sql, params, _) = item
+                && std::ptr::eq(*sql, &raw const sql::INSERT_ENTRY)
+                && let Some(wants) = params.last_mut()
+            {
+                *wants = Value::Int(1);
+                waits = true;
+            }
+        }
+        if waits {
+            return Ok(());
+        }
+        self.run(&sql::NUMBER_OWN, Vec::new())
+    }
+
     /// Sends what waits, and gives the rows of each statement that was asked for.
     pub(super) fn flush(&mut self) -> Result<Vec<Vec<Row>>, StoreError> {
         let items = std::mem::take(&mut self.queue);
@@ -176,17 +195,6 @@ impl Link {
                 Err(error)
             }
         }
-    }
-
-    /// Runs a transaction of one statement, and gives its rows.
-    pub(super) fn alone(
-        &mut self,
-        sql: &'static Sql,
-        params: Vec<Value>,
-    ) -> Result<Vec<Row>, StoreError> {
-        self.begin(Mode::Write)?;
-        self.ask(sql, params)?;
-        self.commit(None)
     }
 
     /// Ends the transaction without a trace. The server is told, and not waited for.

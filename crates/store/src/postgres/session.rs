@@ -28,7 +28,7 @@ const KEPT: &[&str] = &[
     "commit",
     "now",
     "number",
-    "number_now",
+    "conclude",
     "next_thread",
     "next_entry",
     "find_agent",
@@ -38,7 +38,9 @@ const KEPT: &[&str] = &[
     "spoken",
     "spoken_last",
     "opening_payload",
+    "opener_address",
     "take_queued",
+    "reach_of_agent",
     "lapsed",
     "insert_thread",
     "insert_recipient",
@@ -207,7 +209,8 @@ pub(super) fn settings(schema: &str) -> String {
          SET synchronous_commit = on;\n\
          SET row_security = off;\n\
          SET enable_seqscan = off;\n\
-         SET jit = off"
+         SET jit = off;\n\
+         SET plan_cache_mode = force_generic_plan"
     )
 }
 

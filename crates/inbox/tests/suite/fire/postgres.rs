@@ -171,3 +171,57 @@ fn on_postgresql_readers_among_8_writers_of_one_process_see_every_event_once_and
     let _inbox = Sandbox::at(INBOX, &url);
     see_the_same_in_process(&Location::parse(&url), 60);
 }
+
+/// Somebody who numbers, and is slow at it.
+const NUMBERS: &str = "SELECT pg_advisory_xact_lock(1229867608, hashtext(current_schema()))";
+
+#[test]
+fn on_postgresql_what_is_acknowledged_while_another_numbers_is_there_for_every_command() {
+    let commands = [
+        "read --agent bob",
+        "ack --agent bob --message MESSAGE",
+        "reply --agent bob --thread THREAD --summary sure",
+        "send --agent bob --thread THREAD --parent MESSAGE --summary sure",
+        "wait-reply --agent bob --thread THREAD --kinds question --after-event 0 --timeout-seconds 60",
+        "watch --agent bob --after-event 0 --timeout-seconds 60",
+        "show --thread THREAD",
+        "list --agent bob --after-event 0",
+        "receipts --message MESSAGE",
+        "search words",
+    ];
+    std::thread::scope(|scope| {
+        for command in commands {
+            scope.spawn(move || {
+                let url = shared().fresh_url();
+                let inbox = Sandbox::at(INBOX, &url);
+                let slow = InTheWay::new(schema(&url), NUMBERS);
+                let send = "send --agent alice --to bob --kind question --subject words";
+                let sent = inbox.run(words(send)).ok();
+                assert_eq!(sent["next_event_id"], 0, "it could not be numbered");
+                drop(slow);
+                let (thread, message) = (&sent["thread"], &sent["message"]);
+                let filled = command
+                    .replace("THREAD", thread["thread_id"].as_str().unwrap())
+                    .replace("MESSAGE", message["message_id"].as_str().unwrap());
+                let found = inbox.run(words(&filled)).ok().to_string();
+                let is_found = found.contains(message["message_id"].as_str().unwrap());
+                let is_thread = found.contains(thread["thread_id"].as_str().unwrap());
+                assert!(is_found || is_thread, "{command}: {found}");
+            });
+        }
+    });
+}
+
+#[test]
+fn on_postgresql_a_keyed_write_waits_for_its_number_and_is_answered_with_it_again() {
+    let url = shared().fresh_url();
+    let inbox = Sandbox::at(INBOX, &url);
+    let slow = InTheWay::new(schema(&url), NUMBERS);
+    let send = "send --agent alice --to bob --subject words --key once";
+    let first = start(&inbox, &words(send));
+    slow.stops_somebody();
+    drop(slow);
+    let first = ends(first).ok();
+    assert_eq!(first["next_event_id"], 1);
+    assert_eq!(inbox.run(words(send)).ok(), first);
+}
