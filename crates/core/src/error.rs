@@ -73,10 +73,14 @@ codes! {
         "The thread's status does not allow this step.";
     NotAllowed "not_allowed" exit 30 http 403 retry Never,
         "The caller may not do this to this thread.";
+    Unauthorized "unauthorized" exit 30 http 401 retry Never,
+        "No token that is valid here came with the request.";
     RecipientDead "recipient_dead" exit 30 http 410 retry Never,
         "The session that the message is for has ended.";
     LoopGuard "loop_guard" exit 30 http 429 retry Never,
         "Agents are going round in a circle without a person; the person has been told.";
+    RateLimited "rate_limited" exit 30 http 429 retry Later,
+        "The server has as much to do as it takes on at once.";
     StoreNotFound "store_not_found" exit 40 http 404 retry Never,
         "There is no store where one was looked for.";
     ThreadNotFound "thread_not_found" exit 40 http 404 retry Never,
@@ -87,6 +91,8 @@ codes! {
         "No agent has this name.";
     SessionNotFound "session_not_found" exit 40 http 404 retry Never,
         "No session has this id.";
+    TokenNotFound "token_not_found" exit 40 http 404 retry Never,
+        "No token has this id.";
     Storage "storage" exit 50 http 503 retry Now,
         "The store could not be read or written.";
     StoreCorrupt "store_corrupt" exit 50 http 500 retry Never,

@@ -23,5 +23,7 @@ pub use error::{Code, Refusal};
 pub use id::{ArtifactId, EventId, LeaseToken, MessageId, ThreadId};
 pub use name::{AgentName, Label, SessionId};
 pub use record::{Artifact, Event, Lease, Message, Thread};
-pub use roster::{Agent, Session};
-pub use word::{AgentKind, Auth, EventType, Kind, Priority, RefType, SessionState, Status, Step};
+pub use roster::{Agent, Session, Token};
+pub use word::{
+    AgentKind, Auth, EventType, Kind, Priority, RefType, Scope, SessionState, Status, Step,
+};

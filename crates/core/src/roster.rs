@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::name::{AgentName, SessionId};
 use crate::record::Millis;
-use crate::word::{AgentKind, SessionState};
+use crate::word::{AgentKind, Scope, SessionState};
 
 /// A durable name with an inbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,27 @@ pub struct Agent {
     /// When it was taken off the roster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Millis>,
+}
+
+/// What lets a program in over the network, as one agent. The secret itself is kept nowhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Token {
+    /// Its id, which is no secret.
+    pub token_id: String,
+    /// Whose calls it makes.
+    pub agent_id: AgentName,
+    /// What it allows.
+    pub scopes: Vec<Scope>,
+    /// What it is for, in its maker's words.
+    pub label: String,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it ends by itself.
+    pub expires_at: Option<Millis>,
+    /// When it was revoked.
+    pub revoked_at: Option<Millis>,
+    /// When it was last used, to the minute.
+    pub seen_at: Option<Millis>,
 }
 
 /// One living instance of an agent.

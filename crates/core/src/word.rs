@@ -93,7 +93,7 @@ pub(crate) fn parse_or_number<W: Word>(
 macro_rules! not_numbered {
     ($($name:ident)*) => {$( impl $name { pub(crate) const NUMBERED: bool = false; } )*};
 }
-not_numbered! { Status Kind EventType Auth AgentKind RefType SessionState Step }
+not_numbered! { Status Kind EventType Auth AgentKind RefType SessionState Step Scope }
 impl crate::address::Mode {
     pub(crate) const NUMBERED: bool = false;
 }
@@ -247,6 +247,20 @@ words! {
         Read = 3 "read",
         /// The reader has handled it.
         Acked = 4 "acked",
+    }
+}
+
+words! {
+    /// What a token allows.
+    Scope "scope" {
+        /// To read, wait and search.
+        Read = 1 "read",
+        /// To write as its agent.
+        Write = 2 "write",
+        /// To act on threads that are not its agent's own.
+        Override = 3 "override",
+        /// To change the roster and the store as a whole, and to make tokens.
+        Admin = 4 "admin",
     }
 }
 

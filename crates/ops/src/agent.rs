@@ -1,6 +1,8 @@
 //! `agent …`: who is on the roster.
 
-use inbox_core::{Agent, AgentKind, AgentName, Code, EventId, Label, Refusal, Thread, limit, name};
+use inbox_core::{
+    Agent, AgentKind, AgentName, Code, EventId, Label, Refusal, Scope, Thread, limit, name,
+};
 use inbox_store::{Abort, AgentDetails, Labels, ThreadFilter, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -168,6 +170,7 @@ pub struct Agents {
 
 impl Operation for AgentAdd {
     const NAME: &'static str = "agent add";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;
@@ -199,6 +202,7 @@ impl Operation for AgentAdd {
 
 impl Operation for AgentSet {
     const NAME: &'static str = "agent set";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;
@@ -274,6 +278,7 @@ impl Operation for AgentShow {
 
 impl Operation for AgentRemove {
     const NAME: &'static str = "agent remove";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;

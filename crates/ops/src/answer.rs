@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::page::Page;
 
 /// An answer, on every surface.
-pub trait Answer: Serialize + DeserializeOwned + JsonSchema {
+pub trait Answer: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// Whether it found or did something; otherwise the exit status is 10, which is no error.
     fn is_something(&self) -> bool {
         true

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use inbox_core::record::Millis;
-use inbox_core::{Code, EventId, Refusal};
+use inbox_core::{Code, EventId, Refusal, Scope};
 use inbox_store::{Abort, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,7 @@ pub struct Archived {
 
 impl Operation for Archive {
     const NAME: &'static str = "archive";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;

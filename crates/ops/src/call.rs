@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::sabotage::planted;
-use inbox_core::{AgentName, Auth, Code, Label, LeaseToken, Refusal, SessionId, ThreadId, name};
+use inbox_core::{
+    AgentName, Auth, Code, Label, LeaseToken, Refusal, Scope, SessionId, ThreadId, name,
+};
 use inbox_store::bell::Key;
 use inbox_store::{Abort, Asking, Foresight, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
 use schemars::JsonSchema;
@@ -39,7 +41,7 @@ pub enum Identity {
 }
 
 /// A request that can be carried out.
-pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
+pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// Its name on every surface.
     const NAME: &'static str;
     /// What it does to the store.
@@ -50,9 +52,16 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
     type Answer: Answer;
     /// Whether a reserved name may call it: those that only look into the person's inbox.
     const FOR_RESERVED: bool = false;
+    /// What a token must allow, where it is more than its effect says.
+    const SCOPE: Option<Scope> = None;
 
     /// Carries it out.
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;
+
+    /// Adds to an answer that came as JSON what is not in it.
+    fn completed(answer: Self::Answer) -> Self::Answer {
+        answer
+    }
 
     /// Says what a write will ask for first, beside who calls.
     fn foresee(&self, _caller: &Caller, _foresight: &mut Foresight<'_>) {}
@@ -61,7 +70,7 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema {
 /// An operation that waits: a poll, around which each surface does its own waiting.
 pub trait Waiting: Operation {
     /// What one wait remembers between its polls: where it began.
-    type State: Default;
+    type State: Default + Send + 'static;
 
     /// What to listen for.
     fn key(&self, caller: &Caller) -> Key;
@@ -244,6 +253,15 @@ impl Inbox {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Runs `f`, in which all writes share one commit: what each answered holds once this is `Ok`, and otherwise nothing of
+    /// it happened. Nobody else can use the store meanwhile.
+    pub fn share<T>(&mut self, f: impl FnOnce(&Inbox) -> T) -> Result<T, Refusal> {
+        self.store.begin_sharing()?;
+        let value = f(self);
+        self.store.end_sharing()?;
+        Ok(value)
     }
 
     /// Runs a write: who calls is established, a keyed retry gives the first answer, and otherwise `f`

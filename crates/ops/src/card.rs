@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use inbox_core::{AgentName, Code, EventId, Mode, Refusal};
+use inbox_core::{AgentName, Code, EventId, Mode, Refusal, Scope};
 use inbox_store::{Abort, Tx};
 use inbox_wire::{Known, Problem};
 use schemars::JsonSchema;
@@ -92,6 +92,7 @@ impl Operation for CardShow {
 
 impl Operation for CardSet {
     const NAME: &'static str = "card set";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;

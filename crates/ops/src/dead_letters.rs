@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
-use inbox_core::{Address, Code, EventId, Message, MessageId, Refusal, Step as Rung};
+use inbox_core::{Address, Code, EventId, Message, MessageId, Refusal, Scope, Step as Rung};
 use inbox_store::{Abort, NewMessage, Step, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,7 @@ fn letters(tx: &mut Tx<'_>, limit: i64) -> Result<Vec<DeadLetter>, Abort> {
 
 impl Operation for Readdress {
     const NAME: &'static str = "dead-letters readdress";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Required;
     type Answer = Posted;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use inbox_core::lifecycle::{Decision, LeaseChange};
 use inbox_core::{
-    Address, AgentName, Auth, EventId, EventType, Kind, MessageId, Priority, Refusal, SessionId,
-    Status, Step as Rung, ThreadId, limit,
+    Address, AgentName, Auth, EventId, EventType, Kind, MessageId, Priority, Refusal, Scope,
+    SessionId, Status, Step as Rung, ThreadId, limit,
 };
 use inbox_store::{Abort, NewArtifact, NewMessage, NewThread, Recorded, Step, Tx};
 use schemars::JsonSchema;
@@ -47,6 +47,7 @@ pub struct Imported {
 
 impl Operation for Import {
     const NAME: &'static str = "import";
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;

@@ -38,6 +38,7 @@ mod search;
 mod send;
 mod session;
 mod show;
+mod token;
 mod typed;
 mod update;
 mod wait_reply;
@@ -75,7 +76,8 @@ pub use session::{
     SessionStart, Sessions,
 };
 pub use show::{Show, Shown};
-pub use typed::{decode_json, refusal as typed_refusal};
+pub use token::{OneToken, TokenCreate, TokenList, TokenRevoke, Tokens};
+pub use typed::{decode_json, decode_request, refusal as typed_refusal};
 pub use update::{Update, UpdateStatus};
 pub use wait_reply::{WaitReply, Waited};
 pub use watch::{Watch, Watched};
@@ -130,4 +132,7 @@ pub fn each_operation(visitor: &mut impl Visitor) {
     visitor.visit::<SessionResume>();
     visitor.visit::<SessionEnd>();
     visitor.visit::<SessionList>();
+    visitor.visit::<TokenCreate>();
+    visitor.visit::<TokenList>();
+    visitor.visit::<TokenRevoke>();
 }

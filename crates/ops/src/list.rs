@@ -46,6 +46,13 @@ impl Operation for List {
     const IDENTITY: Identity = Identity::Ignored;
     type Answer = Threads;
 
+    fn completed(answer: Threads) -> Threads {
+        Threads {
+            empty_is_fine: true,
+            ..answer
+        }
+    }
+
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Threads, Refusal> {
         let limit = page_limit(self.limit)?;
         let filter = ThreadFilter {

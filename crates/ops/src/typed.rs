@@ -17,6 +17,11 @@ pub fn decode_json(text: &str) -> Result<Value, Refusal> {
     inbox_wire::decode_payload(text).map_err(|problem| Refusal::input(problem.to_string()))
 }
 
+/// The same of a whole request, whose size was checked where it came in.
+pub fn decode_request(text: &str) -> Result<Value, Refusal> {
+    inbox_wire::decode_request(text).map_err(|problem| Refusal::input(problem.to_string()))
+}
+
 /// The refusal that names every problem.
 pub fn refusal(code: Code, what: &str, problems: &[Problem]) -> Refusal {
     let code = if inbox_wire::is_unknown_version(problems) {

@@ -51,7 +51,7 @@ impl From<&Address> for Key {
 
 impl Key {
     /// The slot, by FNV-1a: the same in every process and every version, as std's hash is not.
-    pub(crate) fn slot(&self) -> usize {
+    pub fn slot(&self) -> usize {
         let hash = |kind: u8, bytes: &[u8]| {
             let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ u64::from(kind);
             for &byte in bytes {
@@ -142,6 +142,12 @@ impl Bell {
                 sys::wake_all(words.word(slot));
             }
         }
+    }
+
+    /// How often it has rung for a key, or for one that shares its slot.
+    pub fn rings(&self, key: &Key) -> u32 {
+        let word = |words: &SharedWords| words.word(key.slot() * 2).load(Ordering::SeqCst);
+        self.make().map_or(0, word)
     }
 
     /// Registers a waiter. Look into the store after this and before [`Listener::wait`].

@@ -78,6 +78,24 @@ pub(crate) trait Driver: Send {
     /// [`StoreError::Unknown`] when the commit is or may be in effect.
     fn conclude(&mut self, wrote: Wrote, rings: &[Key]) -> Result<i64, StoreError>;
 
+    /// Begins a part of the open transaction that can be undone by itself. An error when the transaction is gone,
+    /// as it is after some failures.
+    fn begin_part(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::Database(
+            "this database shares no commits".to_owned(),
+        ))
+    }
+
+    /// Ends the part, and gives the number of the newest event in the transaction.
+    fn end_part(&mut self) -> Result<i64, StoreError> {
+        Err(StoreError::Database(
+            "this database shares no commits".to_owned(),
+        ))
+    }
+
+    /// Ends the part without a trace of it.
+    fn undo_part(&mut self) {}
+
     /// Ends the transaction without a trace. Never fails: a connection that cannot is given up.
     fn rollback(&mut self);
 

@@ -30,6 +30,7 @@ mod search;
 pub mod sql;
 mod sqlite;
 mod sys;
+mod token;
 mod tx;
 mod value;
 
@@ -78,6 +79,8 @@ pub struct Store {
     armed: fail::Armed,
     /// The search index, once something was searched for.
     index: Mutex<Option<Box<dyn search::Index>>>,
+    /// What rang in the writes that share the open transaction, while there is one.
+    shared: Option<Mutex<Vec<Key>>>,
     /// A commit that was put off by a planted bug.
     #[cfg(feature = "sabotage")]
     put_off: std::sync::atomic::AtomicBool,
@@ -189,6 +192,7 @@ impl Store {
             dead_after_ms: DEAD_AFTER_MS,
             armed,
             index: Mutex::new(None),
+            shared: None,
             #[cfg(feature = "sabotage")]
             put_off: std::sync::atomic::AtomicBool::new(false),
         })
@@ -245,6 +249,11 @@ impl Store {
         f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<T, Refusal> {
         let mut driver = self.driver();
+        if self.shared.is_some() {
+            let now = self.now(driver.as_mut())?;
+            return f(&mut self.transaction(driver.as_mut(), now))
+                .map_err(|abort| doubted(driver.as_mut(), abort));
+        }
         driver.number()?;
         driver.begin(Mode::Read)?;
         foresee(&mut Foresight::new(
@@ -275,11 +284,77 @@ impl Store {
         mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<Written<T>, Refusal> {
         let mut driver = self.driver();
+        if let Some(rings) = &self.shared {
+            return self
+                .part(driver.as_mut(), rings, &mut f)
+                .map_err(|abort| doubted(driver.as_mut(), abort));
+        }
         let mut races = 0;
         loop {
             match self.attempt(driver.as_mut(), &foresee, &mut f) {
                 Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
                 outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
+            }
+        }
+    }
+
+    /// Whether several writes can share one commit here. A server does it by itself, for all its clients.
+    pub fn shares_commits(&self) -> bool {
+        !self.is_served()
+    }
+
+    /// Lets the writes that follow share one transaction, each a part of it that leaves no trace when it is refused.
+    /// None of them has happened before [`Store::end_sharing`].
+    pub fn begin_sharing(&mut self) -> Result<(), StoreError> {
+        self.driver().begin(Mode::Write)?;
+        self.shared = Some(Mutex::default());
+        Ok(())
+    }
+
+    /// Commits what was written since [`Store::begin_sharing`]: all of it, or when this fails nothing.
+    pub fn end_sharing(&mut self) -> Result<(), StoreError> {
+        let Some(rings) = self.shared.take() else {
+            return Ok(());
+        };
+        {
+            let mut driver = self.driver();
+            self.armed.reach(FailPoint::BeforeCommit);
+            if let Err(error) = driver.commit() {
+                driver.rollback();
+                return Err(error);
+            }
+            self.armed.reach(FailPoint::AfterCommit);
+        }
+        self.ring(&rings.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok(())
+    }
+
+    /// One of several writes that share a transaction.
+    fn part<T>(
+        &self,
+        driver: &mut dyn Driver,
+        shared: &Mutex<Vec<Key>>,
+        f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<Written<T>, Abort> {
+        driver.begin_part()?;
+        let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
+            let mut tx = self.transaction(driver, now);
+            let value = f(&mut tx)?;
+            Ok((value, tx.rings))
+        });
+        let ended = outcome.and_then(|(value, rings)| Ok((value, rings, driver.end_part()?)));
+        match ended {
+            Ok((value, rings, newest)) => {
+                let mut rang = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                rang.extend(rings);
+                Ok(Written {
+                    value,
+                    next_event_id: EventId(newest),
+                })
+            }
+            Err(abort) => {
+                driver.undo_part();
+                Err(abort)
             }
         }
     }

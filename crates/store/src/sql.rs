@@ -239,6 +239,11 @@ statements! {
         SET_THREAD_TO "set_thread_to",
         OPENING_PAYLOAD "opening_payload",
         OPENER_ADDRESS "opener_address",
+        INSERT_TOKEN "insert_token",
+        FIND_TOKEN "find_token",
+        LIST_TOKENS "list_tokens",
+        REVOKE_TOKEN "revoke_token",
+        SEE_TOKEN "see_token",
         ADDRESSES_BY_MODE "addresses_by_mode",
         MESSAGES_AFTER "messages_after" reads message_rows,
         RECEIPTS_SINCE "receipts_since",
@@ -353,10 +358,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(4 "0004_search" differs),
     migration!(5 "0005_team" differs),
     migration!(6 "0006_speed" differs),
+    migration!(7 "0007_tokens" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 6;
+pub const SCHEMA_VERSION: i64 = 7;
 
 #[cfg(test)]
 mod tests {
@@ -429,6 +435,7 @@ mod tests {
             0xa26f_9348_d6d8_6157,
             0xdf99_d816_80d3_2f2c,
             0xb99e_0e55_29f7_40e9,
+            0x314f_fa40_099b_473e,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

@@ -166,6 +166,12 @@ impl Sqlite {
         }
     }
 
+    fn newest_event(&mut self) -> Result<i64, StoreError> {
+        let rows = self.query(&crate::sql::NEWEST_EVENT, &[])?;
+        let newest = rows.into_iter().next().map(|mut row| row.maybe_int());
+        Ok(newest.transpose()?.flatten().unwrap_or(0))
+    }
+
     /// Moves the log into the database file once it is long enough. Never waits for a reader: who
     /// writes next tries again.
     fn checkpoint(&self) {
@@ -248,12 +254,36 @@ impl Driver for Sqlite {
         if let Some(entry_no) = wrote.last_entry {
             return self.event_of(entry_no);
         }
-        let newest = self.query(&crate::sql::NEWEST_EVENT, &[]).and_then(|rows| {
-            let newest = rows.into_iter().next().map(|mut row| row.maybe_int());
-            Ok(newest.transpose()?.flatten().unwrap_or(0))
-        });
         // The write is committed whatever happened after it: it must not be run again.
-        newest.map_err(|error| StoreError::Unknown(error.to_string()))
+        self.newest_event()
+            .map_err(|error| StoreError::Unknown(error.to_string()))
+    }
+
+    fn begin_part(&mut self) -> Result<(), StoreError> {
+        // A savepoint outside a transaction would begin one, and its end commit it.
+        if self.connection.is_autocommit() {
+            return Err(StoreError::Database(format!(
+                "{}: a failure ended the transaction that this write was to be part of",
+                self.path.display()
+            )));
+        }
+        self.execute("SAVEPOINT part")
+    }
+
+    fn end_part(&mut self) -> Result<i64, StoreError> {
+        let newest = self.newest_event()?;
+        self.execute("RELEASE part")?;
+        Ok(newest)
+    }
+
+    fn undo_part(&mut self) {
+        if !self.connection.is_autocommit() {
+            // What cannot be undone must not be committed with the rest.
+            let undone = self.execute("ROLLBACK TO part; RELEASE part");
+            if undone.is_err() {
+                self.rollback();
+            }
+        }
     }
 
     fn rollback(&mut self) {

@@ -20,19 +20,30 @@ const PAYLOAD_DEPTH: usize = 120;
 
 /// Reads one JSON value that fills the whole text.
 pub fn decode(text: &str) -> Result<Value, Problem> {
+    must_fit(text)?;
     read(text, false)
 }
 
 /// The same, for payloads that are kept as they are: a NUL that is written as an escape is kept.
 pub fn decode_payload(text: &str) -> Result<Value, Problem> {
+    must_fit(text)?;
     read(text, true)
 }
 
-fn read(text: &str, takes_nul: bool) -> Result<Value, Problem> {
+/// The same, for what holds payloads and other fields, and was measured by who read it.
+pub fn decode_request(text: &str) -> Result<Value, Problem> {
+    read(text, true)
+}
+
+fn must_fit(text: &str) -> Result<(), Problem> {
     if text.len() > MAX_BYTES {
         let message = format!("has {} bytes; the most is {MAX_BYTES}", text.len());
         return Err(Problem::new("", message));
     }
+    Ok(())
+}
+
+fn read(text: &str, takes_nul: bool) -> Result<Value, Problem> {
     let mut reader = Reader {
         text,
         at: 0,

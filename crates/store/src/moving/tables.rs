@@ -139,6 +139,22 @@ pub(super) static TABLES: &[Table] = &[
         ..PLAIN
     },
     Table {
+        name: "tokens",
+        columns: &[
+            "token_id",
+            "hash",
+            "agent",
+            "scopes",
+            "label",
+            "created_at",
+            "expires_at",
+            "revoked_at",
+            "seen_at",
+        ],
+        key: &["token_id"],
+        ..PLAIN
+    },
+    Table {
         name: "sessions",
         columns: &[
             "session_no",
