@@ -5,6 +5,7 @@
 
 mod args;
 mod config;
+mod far;
 mod find;
 mod local;
 mod operation;

@@ -1,3 +1,6 @@
 //! The faces of `inbox`: visitors over the operations of `inbox-ops`, without rules of their own.
 
 pub mod cli;
+mod envelope;
+pub mod far;
+pub mod http;

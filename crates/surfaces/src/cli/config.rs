@@ -181,12 +181,17 @@ fn from(settings: &[Setting], name: &str, refusal: Refusal) -> Refusal {
 
 /// The files that may be there, the weakest first.
 fn files(location: Option<&Location>) -> Vec<PathBuf> {
-    let own = find::variable("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .or_else(|| find::variable("HOME").map(|home| Path::new(&home).join(".config")))
-        .map(|folder| folder.join("inbox").join(FILE));
+    let own = own_folder().map(|folder| folder.join(FILE));
     let beside = folder(location).map(|folder| folder.join(FILE));
     own.into_iter().chain(beside).collect()
+}
+
+/// The folder of the user's own files.
+pub(super) fn own_folder() -> Option<PathBuf> {
+    find::variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| find::variable("HOME").map(|home| Path::new(&home).join(".config")))
+        .map(|folder| folder.join("inbox"))
 }
 
 /// The folder beside a store. A database has none: the project's own is the nearest above.

@@ -47,8 +47,28 @@ pub(crate) fn by_argument(flag: &str, value: &str) -> Result<Location, Refusal> 
     Ok(location)
 }
 
+/// The server that a flag or the environment names, if it is one.
+pub(crate) fn server(db: Option<&str>) -> Option<String> {
+    let named = match db {
+        Some(db) => Some(db.to_owned()),
+        None => variable("INBOX_DB"),
+    };
+    named.filter(|db| is_server(db))
+}
+
+fn is_server(db: &str) -> bool {
+    let lower = db.to_ascii_lowercase();
+    lower.starts_with("http://") || lower.starts_with("https://")
+}
+
 /// The store that a flag or the environment names.
 pub(crate) fn named(db: Option<&str>) -> Result<Option<Location>, Refusal> {
+    if let Some(url) = server(db) {
+        return Err(Refusal::input(format!(
+            "{url} is a server, and this needs the store itself"
+        ))
+        .hint("run it where the server runs, with the --db that it serves"));
+    }
     match db {
         Some("") => Err(Refusal::input("--db is empty").hint("pass a path or a postgres:// URL")),
         Some(db) => by_argument("--db", db).map(Some),

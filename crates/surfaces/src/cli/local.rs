@@ -5,6 +5,7 @@ mod doctor;
 mod files;
 mod init;
 mod migrate;
+mod serve;
 mod wire;
 
 use std::path::Path;
@@ -25,6 +26,8 @@ pub(crate) const NAMES: &[&str] = &[
     "init",
     "backup",
     "migrate",
+    "serve",
+    "up",
     "doctor",
     "config",
     "wire",
@@ -52,6 +55,7 @@ fn describe(command: Command, name: &str) -> Command {
             .about("Copy the store to a new file while others write")
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
+        "serve" | "up" => serve::describe(command, name),
         "doctor" => command.about("Check the store and this machine, and say what to do"),
         "config" => command.about("Show each setting and where it came from").long_about(
             "Show each setting and where it came from\n\nThe user's own inbox.toml, over it the one beside the store, over both the environment: INBOX_GUARD_MAX_TURNS sets guard.max_turns.",
@@ -79,6 +83,8 @@ pub(crate) fn run(
         "init" => init::run(matches, context),
         "backup" => backup(context, &text("to").unwrap_or_default()),
         "migrate" => migrate::run(matches, context),
+        "serve" => serve::serve(matches, context),
+        "up" => serve::up(matches, context),
         "doctor" => doctor::run(context),
         "config" => config::show(context),
         "wire validate" | "wire schema" | "wire new" | "wire types" => {

@@ -5,7 +5,7 @@ use inbox_core::{AgentName, Code, LeaseToken, Refusal};
 use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
 use inbox_store::Store;
 
-use super::{Context, Ended, args, config, find, wait};
+use super::{Context, Ended, args, config, far, find, wait};
 
 /// Runs the operation with this name.
 pub(crate) fn run(
@@ -55,6 +55,10 @@ impl Visitor for Runner<'_> {
 impl Runner<'_> {
     fn answer<O: Operation>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
+        if let Some(far) = far::server(self.context)? {
+            let answer = far.call(&request, &caller)?;
+            return self.context.printer.answer(O::NAME, &answer);
+        }
         let inbox = open(self.context)?;
         let caller = self.introduced(&inbox, caller)?;
         let answer = request.run(&inbox, &caller)?;
@@ -65,10 +69,8 @@ impl Runner<'_> {
 
     fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
-        let inbox = open(self.context)?;
-        let caller = self.introduced(&inbox, caller)?;
         let mut ended = Ended::Nothing;
-        wait::until_over(&request, &inbox, &caller, |answer, is_stream| {
+        let hand_on = |answer: &O::Answer, is_stream: bool| {
             let printed = if is_stream {
                 self.context.printer.stream_item(answer)
             } else {
@@ -78,7 +80,14 @@ impl Runner<'_> {
                 ended = Ended::Something;
             }
             printed
-        })?;
+        };
+        if let Some(far) = far::server(self.context)? {
+            far::until_over(&far, &request, &caller, hand_on)?;
+            return Ok(ended);
+        }
+        let inbox = open(self.context)?;
+        let caller = self.introduced(&inbox, caller)?;
+        wait::until_over(&request, &inbox, &caller, hand_on)?;
         leave(inbox);
         Ok(ended)
     }
@@ -140,7 +149,10 @@ impl Runner<'_> {
             None => find::from_environment("INBOX_LEASE")?,
         };
         caller.key = flag("key").map(|key| key.parse()).transpose()?;
-        if O::IDENTITY == Identity::Required && caller.lease.is_none() && caller.session.is_none() {
+        let is_known = caller.lease.is_some() || caller.session.is_some();
+        // A server knows its callers by their tokens.
+        let is_far = find::server(self.context.db.as_deref()).is_some();
+        if O::IDENTITY == Identity::Required && !is_known && !is_far {
             caller.agent()?;
         }
         Ok(caller)

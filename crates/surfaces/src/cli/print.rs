@@ -11,9 +11,7 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use super::Ended;
-
-/// The longest message of an error, in characters.
-const MESSAGE: usize = 1_000;
+use crate::envelope::{self, internal};
 
 /// Where answers go, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -89,12 +87,7 @@ impl Printer {
         ok: bool,
         body: &impl Serialize,
     ) -> Result<(), Refusal> {
-        let body = serde_json::to_string(body).map_err(internal)?;
-        let rest = body.strip_prefix('{').unwrap_or("}");
-        let comma = if rest == "}" { "" } else { "," };
-        self.raw(&format!(
-            "{{\"ok\":{ok},\"command\":\"{command}\"{comma}{rest}\n"
-        ))
+        self.raw(&envelope::object(command, ok, body)?)
     }
 
     /// Prints a page.
@@ -122,17 +115,11 @@ impl Printer {
 
     /// Prints a refusal: on standard output as JSON, on standard error for people.
     pub(crate) fn refusal(self, refusal: &Refusal) {
-        let mut refusal = refusal.clone();
-        // A value that was given in error may be a book.
-        if let Some((end, _)) = refusal.message.char_indices().nth(MESSAGE) {
-            refusal.message.truncate(end);
-            refusal.message.push('…');
-        }
         if self.is_json() {
-            let error = serde_json::json!({ "ok": false, "error": refusal });
-            let _ = self.raw(&format!("{error}\n"));
+            let _ = self.raw(&envelope::refusal(refusal));
             return;
         }
+        let refusal = envelope::shortened(refusal);
         complain(&format!(
             "error: {} ({})",
             visible(&refusal.message, false),
@@ -249,13 +236,6 @@ fn span(millis: i64) -> String {
 pub(crate) fn complain(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = writeln!(err, "{text}");
-}
-
-fn internal(error: serde_json::Error) -> Refusal {
-    Refusal::new(
-        Code::Internal,
-        format!("the answer cannot be written as JSON: {error}"),
-    )
 }
 
 #[cfg(test)]

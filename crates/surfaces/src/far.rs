@@ -1,0 +1,192 @@
+//! The operations of a server, called as if its store were here.
+
+use std::time::Duration;
+
+use inbox_core::{Code, Refusal};
+use inbox_ops::{Answer, Caller, Operation};
+use rustls::pki_types::CertificateDer;
+use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
+
+/// How long a server may take to answer what does not wait.
+const ANSWER_WITHIN: Duration = Duration::from_secs(45);
+
+/// The largest answer that is read: an export of a large store is one.
+const ANSWER: u64 = 1 << 30;
+
+/// A server, and what opens it.
+pub struct Far {
+    agent: ureq::Agent,
+    url: String,
+    secret: String,
+}
+
+impl Far {
+    /// The server at a URL. `authority` is a certificate in PEM to trust beside the system's.
+    pub fn new(url: &str, secret: String, authority: Option<&[u8]>) -> Result<Far, Refusal> {
+        let url = url.trim_end_matches('/').to_owned();
+        let rest = url
+            .split_once("://")
+            .map(|(_, rest)| rest)
+            .unwrap_or_default();
+        if rest.is_empty() || rest.contains(['@', '?', '#', '/']) {
+            return Err(Refusal::input(
+                "a server's URL is a scheme, a host and a port, and nothing else",
+            )
+            .hint("inbox --db https://HOST:PORT; the token is in INBOX_TOKEN or a file"));
+        }
+        let mut config = ureq::Agent::config_builder()
+            // A refusal has a body, which says more than its status.
+            .http_status_as_error(false)
+            // A token goes to the server that was named, and nowhere else.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None);
+        if url.starts_with("https:") {
+            config = config.tls_config(tls(authority)?);
+        }
+        Ok(Far {
+            agent: config.build().new_agent(),
+            url,
+            secret,
+        })
+    }
+
+    /// Calls an operation.
+    pub fn call<O: Operation>(&self, request: &O, caller: &Caller) -> Result<O::Answer, Refusal> {
+        // As text: a value would forget how a number was written.
+        let body = serde_json::to_string(request).map_err(crate::envelope::internal)?;
+        self.call_with::<O>(body, caller, ANSWER_WITHIN)
+    }
+
+    /// Calls an operation by its name and its fields.
+    pub fn call_by_name(
+        &self,
+        name: &str,
+        body: String,
+        caller: &Caller,
+    ) -> Result<String, Refusal> {
+        self.post(&name.replace(' ', "-"), body, caller, ANSWER_WITHIN)
+    }
+
+    /// Calls an operation by its fields, and waits so long for the answer.
+    pub(crate) fn call_with<O: Operation>(
+        &self,
+        body: String,
+        caller: &Caller,
+        within: Duration,
+    ) -> Result<O::Answer, Refusal> {
+        let answer = self.post(&O::NAME.replace(' ', "-"), body, caller, within)?;
+        serde_json::from_str(&answer)
+            .map(O::completed)
+            .map_err(|error| {
+                Refusal::new(
+                    Code::Internal,
+                    format!(
+                        "{} answered what this program does not understand: {error}",
+                        self.url
+                    ),
+                )
+                .hint("inbox --version; the server and the client should be of one version")
+            })
+    }
+
+    fn post(
+        &self,
+        path: &str,
+        body: String,
+        caller: &Caller,
+        within: Duration,
+    ) -> Result<String, Refusal> {
+        let mut request = self
+            .agent
+            .post(format!("{}/v1/{path}", self.url))
+            .config()
+            .timeout_global(Some(within))
+            .build()
+            .header("content-type", "application/json")
+            .header("authorization", format!("Bearer {}", self.secret));
+        let session = caller.session.as_ref().map(ToString::to_string);
+        let lease = caller.lease.as_ref().map(ToString::to_string);
+        let key = caller.key.as_ref().map(ToString::to_string);
+        let agent = caller.agent.as_ref().map(ToString::to_string);
+        for (name, value) in [
+            ("inbox-agent", agent),
+            ("inbox-session", session),
+            ("inbox-lease", lease),
+            ("idempotency-key", key),
+        ] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        let answered = request.send(body).map_err(|error| self.away(&error))?;
+        let is_ours = answered
+            .headers()
+            .get("content-type")
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let status = answered.status();
+        let text = answered
+            .into_body()
+            .into_with_config()
+            .limit(ANSWER)
+            .read_to_string()
+            .map_err(|error| self.away(&error))?;
+        if status.is_success() && is_ours {
+            return Ok(text);
+        }
+        let refusal = serde_json::from_str::<Value>(&text)
+            .ok()
+            .and_then(|mut answer| answer.get_mut("error").map(Value::take))
+            .and_then(|error| serde_json::from_value::<Refusal>(error).ok());
+        Err(refusal.unwrap_or_else(|| {
+            Refusal::new(
+                Code::Storage,
+                format!(
+                    "{} answered {status}, and not as an inbox server does",
+                    self.url
+                ),
+            )
+            .hint("inbox --db https://HOST:PORT names a server that inbox serve runs")
+        }))
+    }
+
+    fn away(&self, error: &ureq::Error) -> Refusal {
+        Refusal::new(
+            Code::Storage,
+            format!("cannot reach the server at {}: {error}", self.url),
+        )
+        .hint("inbox serve runs it; send the command again with the same --key")
+    }
+}
+
+fn tls(authority: Option<&[u8]>) -> Result<TlsConfig, Refusal> {
+    use rustls::pki_types::pem::PemObject;
+    let mut roots: Vec<Certificate<'static>> = Vec::new();
+    let found = rustls_native_certs::load_native_certs();
+    for der in found.certs {
+        roots.push(Certificate::from_der(der.as_ref()).to_owned());
+    }
+    if let Some(pem) = authority {
+        for der in CertificateDer::pem_slice_iter(pem) {
+            let der = der.map_err(|error| {
+                Refusal::input(format!(
+                    "the authority's certificate cannot be read: {error}"
+                ))
+            })?;
+            roots.push(Certificate::from_der(der.as_ref()).to_owned());
+        }
+    }
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    Ok(TlsConfig::builder()
+        .provider(TlsProvider::Rustls)
+        .unversioned_rustls_crypto_provider(provider)
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .build())
+}
+
+/// What an answer says about where to go on.
+pub(crate) fn cursor<A: Answer>(answer: &A) -> Option<Value> {
+    let value = serde_json::to_value(answer).ok()?;
+    value.get("next_event_id").cloned()
+}

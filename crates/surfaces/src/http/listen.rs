@@ -1,0 +1,152 @@
+//! Connections: taken in, limited, secured, and ended in peace.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use inbox_core::{Code, Refusal};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+
+use super::route::House;
+
+/// The most connections at once. One more waits until another ends.
+const CONNECTIONS: usize = 4096;
+
+/// The largest head of a request.
+const HEAD: usize = 16 * 1024;
+
+/// The most headers of a request.
+const HEADERS: usize = 64;
+
+/// When a connection could not be taken in, the next is tried after so long.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// How long what runs may go on once the server was told to stop.
+const GRACE: Duration = Duration::from_secs(10);
+
+pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener, Refusal> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Refusal::new(
+            Code::Storage,
+            format!("cannot listen on {address}: {error}"),
+        )
+        .hint("inbox serve --listen 127.0.0.1:0 takes a free port")
+    })
+}
+
+/// What secures a connection.
+pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> {
+    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
+        Refusal::input(format!("{} cannot be used: {error}", path.display()))
+            .hint("inbox serve --tls-cert FILE --tls-key FILE, both in PEM")
+    };
+    let file = |path: &Path| File::open(path).map_err(|error| cannot(path, &error));
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_reader_iter(BufReader::new(file(cert)?))
+            .collect::<Result<_, _>>()
+            .map_err(|error| cannot(cert, &error))?;
+    let secret = PrivateKeyDer::from_pem_reader(BufReader::new(file(key)?))
+        .map_err(|error| cannot(key, &error))?;
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| cannot(cert, &error))?
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(|error| cannot(cert, &error))?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Ends when the process is told to stop.
+pub(super) async fn signalled() -> Result<(), Refusal> {
+    let on = |kind| {
+        signal(kind).map_err(|error| Refusal::new(Code::Internal, format!("no signals: {error}")))
+    };
+    let (mut interrupt, mut terminate) =
+        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// Serves until `stopped`, then ends what runs.
+pub(super) async fn until(
+    stopped: impl Future<Output = Result<(), Refusal>>,
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    house: Arc<House>,
+) -> Result<(), Refusal> {
+    let mut stopped = std::pin::pin!(stopped);
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let accepted = async {
+            let permit = Arc::clone(&room).acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            accepted = accepted => accepted,
+            told = &mut stopped => break told?,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Too many files are open, or a client was gone already: others will end, and more will come.
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let (house, tls) = (Arc::clone(&house), tls.clone());
+        let watcher = graceful.watcher();
+        tokio::spawn(async move {
+            let _permit = permit;
+            let metrics = Arc::clone(&house.metrics);
+            let _counted = metrics.connects();
+            match tls {
+                None => talk(stream, house, watcher).await,
+                Some(tls) => {
+                    let hello = tokio::time::timeout(super::READ_WITHIN, tls.accept(stream)).await;
+                    if let Ok(Ok(stream)) = hello {
+                        talk(stream, house, watcher).await;
+                    }
+                }
+            }
+        });
+    }
+    drop(listener);
+    // Waits end as if their time had passed; whoever waits comes again with its cursor.
+    house.engine.stop();
+    let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+    Ok(())
+}
+
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    house: Arc<House>,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
+    let answer = service_fn(move |request| {
+        let house = Arc::clone(&house);
+        async move { Ok::<_, std::convert::Infallible>(house.answer(request).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(super::READ_WITHIN)
+        .max_buf_size(HEAD)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), answer);
+    // A client that goes away in the midst is no fault of ours.
+    let _ = watcher.watch(connection).await;
+}
