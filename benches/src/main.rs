@@ -1,11 +1,13 @@
 //! `make bench`: the goals of speed, measured beside their peers in one run.
 
 mod commands;
+mod cycle;
 mod depth;
 mod lab;
 mod peers;
 mod postgres;
 mod report;
+mod server;
 mod size;
 mod stats;
 mod wake;
@@ -73,12 +75,15 @@ fn run(words: &[&str]) -> Outcome<()> {
     if is_wanted("size") {
         size::measure(&lab, &mut report)?;
     }
+    let extent = if is_quick {
+        postgres::QUICK
+    } else {
+        postgres::WHOLE
+    };
+    if is_wanted("server") {
+        server::measure(&lab, extent, &mut report)?;
+    }
     if is_wanted("postgres") {
-        let extent = if is_quick {
-            postgres::QUICK
-        } else {
-            postgres::WHOLE
-        };
         postgres::measure(&lab, extent, &mut report)?;
     }
     if is_wanted("postgres-wake") {

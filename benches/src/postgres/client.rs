@@ -7,44 +7,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{NoTls, Statement};
 
 use crate::Outcome;
+use crate::cycle::{Client, Job};
 use crate::lab::{caller, send_task};
-
-/// What is done again and again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Job {
-    Floor,
-    Send,
-    Claim,
-    Cycle,
-}
-
-impl Job {
-    pub(super) const ALL: [Job; 4] = [Job::Floor, Job::Send, Job::Claim, Job::Cycle];
-
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Job::Floor => "one row inserted, committed",
-            Job::Send => "send",
-            Job::Claim => "claim",
-            Job::Cycle => "send + claim + done",
-        }
-    }
-}
-
-/// One client with a connection of its own.
-pub(super) trait Client: Send {
-    fn can(&self, job: Job) -> bool;
-    /// Is told what comes next.
-    fn prepare(&mut self, _job: Job) -> Outcome<()> {
-        Ok(())
-    }
-    fn floor(&mut self) -> Outcome<()>;
-    fn send(&mut self) -> Outcome<()>;
-    /// Whether there was something.
-    fn claim(&mut self) -> Outcome<bool>;
-    /// Finishes what was claimed last.
-    fn done(&mut self) -> Outcome<()>;
-}
 
 /// A program that uses the operations: one store, which is one connection.
 pub(super) struct Ours {
