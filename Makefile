@@ -1,10 +1,19 @@
-.PHONY: build run test check docs sabotage fuzz release bench
+.PHONY: build run story test check docs sabotage fuzz release bench
 
 build:
 	cargo build --locked
 
-# Plays the story of one thread on a fresh store, with real processes.
+# Serves a store of its own under target/ on the embedded defaults, until it is told to stop. ARGS="--listen 127.0.0.1:0" takes a
+# free port.
 run:
+	@echo "Building inbox; on a fresh clone this takes a few minutes, once."
+	@cargo build --locked --quiet --package inbox
+	@mkdir -p $(TARGET)/run && cd $(TARGET)/run && exec ../debug/inbox up $(ARGS)
+
+TARGET = $${CARGO_TARGET_DIR:-target}
+
+# Plays the story of one thread on a fresh store, with real processes.
+story:
 	@scripts/story
 
 # One process for each test program: the private PostgreSQL cluster starts once and serves all.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use inbox_core::{Code, LeaseToken, Refusal, ThreadId};
+use inbox_core::{Auth, Code, LeaseToken, Refusal, ThreadId};
 use inbox_ops::{Caller, Claim, Inbox, Leased, Operation, Posted, Send, Update};
 use inbox_store::{Clock, Location, Store};
 
@@ -13,8 +13,16 @@ use crate::sandbox::TempDir;
 /// Where the tests' clock begins: 2027-01-15.
 pub const START: i64 = 1_800_000_000_000;
 
+/// Opens another connection to a world's store.
+pub type Opens = Box<dyn Fn() -> Inbox + std::marker::Send>;
+
+/// Calls operations somewhere else: by name, with the request and the answer as JSON.
+pub type Far = Box<dyn Fn(&str, String, &Caller) -> Result<String, Refusal>>;
+
 /// A fresh store, its clock, and whatever must outlive it.
 pub struct World {
+    /// Where operations are called, when that is not here.
+    far: Option<Far>,
     inbox: Inbox,
     clock: Arc<AtomicI64>,
     location: Location,
@@ -34,11 +42,21 @@ impl World {
         World::at(Location::Postgres(cluster::shared().fresh_url()), None)
     }
 
+    /// A fresh SQLite file behind a server. `serve` is given what opens stores under the world's clock, and gives
+    /// what calls the server.
+    pub fn behind(serve: impl FnOnce(Opens) -> Far) -> Self {
+        let mut world = World::sqlite();
+        let (location, clock) = (world.location.clone(), Arc::clone(&world.clock));
+        world.far = Some(serve(Box::new(move || Inbox::new(open(&location, &clock)))));
+        world
+    }
+
     fn at(location: Location, folder: Option<TempDir>) -> Self {
         Store::init(&location).expect("a store can be made");
         let clock = Arc::new(AtomicI64::new(START));
         let store = open(&location, &clock);
         World {
+            far: None,
             inbox: Inbox::new(store),
             clock,
             location,
@@ -58,6 +76,7 @@ impl World {
     /// Another store, which is there already, under the same clock.
     pub fn beside(&self, location: Location) -> World {
         World {
+            far: None,
             inbox: Inbox::new(open(&location, &self.clock)),
             clock: Arc::clone(&self.clock),
             location,
@@ -85,6 +104,15 @@ impl World {
         self.folder.as_ref().map(TempDir::path)
     }
 
+    /// How a server or the command line knows its callers.
+    pub fn auth(&self) -> Auth {
+        if self.far.is_some() {
+            Auth::Token
+        } else {
+            Auth::Local
+        }
+    }
+
     /// Lets time pass.
     pub fn advance_ms(&self, millis: i64) {
         self.clock.fetch_add(millis, Ordering::SeqCst);
@@ -92,7 +120,7 @@ impl World {
 
     /// Calls an operation as this agent.
     pub fn call<O: Operation>(&self, agent: &str, request: &O) -> Result<O::Answer, Refusal> {
-        request.run(&self.inbox, &by(agent))
+        self.call_as(&by(agent), request)
     }
 
     /// Calls an operation as this caller.
@@ -101,7 +129,12 @@ impl World {
         caller: &Caller,
         request: &O,
     ) -> Result<O::Answer, Refusal> {
-        request.run(&self.inbox, caller)
+        let Some(far) = &self.far else {
+            return request.run(&self.inbox, caller);
+        };
+        let request = serde_json::to_string(request).expect("a request is JSON");
+        let answer = far(O::NAME, request, caller)?;
+        Ok(serde_json::from_str(&answer).expect("an answer of this operation"))
     }
 
     /// Opens a thread of work and gives its id.

@@ -10,6 +10,8 @@
 //!
 //! A document that names the host `db.example` has a PostgreSQL server under that name, with a database `team`, an
 //! administrator `postgres` and the certificate of its authority in `team-ca.crt`.
+//!
+//! Where a document serves on the usual port, a free one is used, and the next command waits until somebody listens there.
 
 mod server;
 mod shell;
@@ -28,8 +30,11 @@ use text::{Tokens, blurred};
 
 /// The commands that a transcript may use besides `inbox`.
 const TOOLS: &[&str] = &[
-    "inbox", "export", "wait", "echo", "cat", "chmod", "psql", "pg_dump",
+    "inbox", "export", "wait", "echo", "cat", "chmod", "psql", "pg_dump", "curl", "kill",
 ];
+
+/// Where `inbox serve` listens unless it is told otherwise.
+const USUAL: &str = "127.0.0.1:4380";
 
 /// A command of a transcript and the output that the document shows for it.
 struct Step {
@@ -78,6 +83,7 @@ fn played(document: &str) -> (String, usize) {
     let server = document.contains(HOST).then(Server::start);
     let mut shell = Shell::start_with(server.as_ref());
     let mut tokens = Tokens::of(document);
+    let port = free_port();
     let mut out = Vec::new();
     let mut count = 0;
     for part in parts(document) {
@@ -94,8 +100,18 @@ fn played(document: &str) -> (String, usize) {
             "line {}: a transcript may use {TOOLS:?}, not {tool}",
             step.line
         );
-        let (text, code) = shell.run(&tokens.real(&step.command));
+        let mut called = step.command.split_whitespace().skip(1);
+        let serves = tool == "inbox" && matches!(called.next(), Some("serve" | "up"));
+        let mut command = tokens.real(&step.command).replace(USUAL, &port);
+        if serves && !command.contains("--listen") {
+            command = command.replacen(" &", &format!(" --listen {port} &"), 1);
+        }
+        let (text, code) = shell.run(&command);
         assert_eq!(code, 0, "line {}: $ {}\n{text}", step.line, step.command);
+        if serves {
+            wait_for(&port);
+        }
+        let text = text.replace(&port, USUAL);
         let text = server.as_ref().map_or(text.clone(), |it| it.shown(&text));
         let found: Vec<String> = tokens.shown(&text).lines().map(str::to_owned).collect();
         out.extend(
@@ -112,6 +128,24 @@ fn played(document: &str) -> (String, usize) {
         count += 1;
     }
     (out.join("\n") + "\n", count)
+}
+
+/// An address of this machine that nobody has.
+fn free_port() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").to_string()
+}
+
+/// Waits until somebody listens.
+fn wait_for(address: &str) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while std::net::TcpStream::connect(address).is_err() {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "nobody listens on {address}"
+        );
+        std::thread::yield_now();
+    }
 }
 
 #[track_caller]

@@ -8,6 +8,8 @@ mod fire;
 mod guide;
 mod house;
 mod reference;
+#[cfg(test)]
+mod server;
 
 /// The binary under test.
 const INBOX: &str = env!("CARGO_BIN_EXE_inbox");

@@ -57,7 +57,7 @@ pub fn a_message_comes_back_as_it_was_sent(world: &World) {
     );
     assert_eq!(
         (message.verified, message.auth),
-        (false, inbox_core::Auth::Local)
+        (world.auth() != inbox_core::Auth::Local, world.auth())
     );
     assert_eq!(shown.thread.ref_id.as_deref(), Some("T4"));
     assert_eq!(shown.artifacts[0].kind, "file");

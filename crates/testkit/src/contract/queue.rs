@@ -361,6 +361,10 @@ pub fn unread_keeps_threads_with_a_message_by_somebody_else(world: &World) {
 }
 
 pub fn who_writes_must_say_who_it_is(world: &World) {
+    if world.auth() == inbox_core::Auth::Token {
+        // A server has no caller without a name: the token says it.
+        return;
+    }
     let nobody = Caller::local(None);
     assert_eq!(
         code(world.call_as(&nobody, &task("backend", "work"))),

@@ -1,6 +1,7 @@
 //! One shell in a folder of its own, with the binary on its path.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -42,6 +43,8 @@ impl Shell {
             .env("PATH", &path)
             .env("HOME", folder.path())
             .env("INBOX_TEST_STORE", "1")
+            // With all that it starts, so that nothing of it is left.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -102,7 +105,8 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        let group = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.child.wait();
     }
 }

@@ -87,6 +87,7 @@ pub(super) fn blurred(text: &str) -> String {
         .into_iter()
         .map(|word| match word {
             _ if word.starts_with("lse_") => "<token>",
+            _ if word.starts_with("tok_") => "<token>",
             _ if is_time(word) => "<time>",
             _ if is_clock(word) => "<clock>",
             _ if is_age(word) => "<age>",

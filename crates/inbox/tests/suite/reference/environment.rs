@@ -11,7 +11,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     (
         "INBOX_DB",
         "use",
-        "The store: a file, or a `postgres://` URL. `--db` comes before it; without both it is the nearest `.agents/coord.db` above the working directory",
+        "The store: a file, a `postgres://` URL, or the URL of a server. `--db` comes before it; without both it is the nearest `.agents/coord.db` above the working directory",
     ),
     (
         "INBOX_AGENT",
@@ -27,6 +27,17 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "INBOX_LEASE",
         "use",
         "The `lease_token` that proves a claim. `--lease` comes before it; `send` and `reply` in another thread ignore it",
+    ),
+    ("INBOX_TOKEN", "use", "The token that a server asks for"),
+    (
+        "INBOX_TOKEN_FILE",
+        "use",
+        "A file with the token that a server asks for, which nobody else can read; without both it is `~/.config/inbox/token`",
+    ),
+    (
+        "INBOX_CA_FILE",
+        "use",
+        "A certificate in PEM of an authority to trust beside the system's, for a server",
     ),
     (
         "INBOX_LEAN",

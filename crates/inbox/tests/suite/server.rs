@@ -1,0 +1,83 @@
+//! The server: the same answers as the command line, to those with a token and to nobody else.
+
+mod contract;
+mod gate;
+mod load;
+mod parity;
+mod raw;
+mod secrets;
+mod spoof;
+mod stop;
+
+use std::process::{Child, Command, Stdio};
+
+use inbox_testkit::sandbox::Sandbox;
+use serde_json::Value;
+
+use crate::INBOX;
+
+/// A real `inbox serve` on a store of its own.
+struct Served {
+    desk: Sandbox,
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start() -> Served {
+        Served::on(Sandbox::new(INBOX))
+    }
+
+    /// Serves the store of a desk.
+    fn on(desk: Sandbox) -> Served {
+        let (child, url) = serve(&desk, &[]);
+        Served { desk, child, url }
+    }
+
+    /// The address and port.
+    fn address(&self) -> &str {
+        self.url.split_once("://").expect("a URL").1
+    }
+
+    /// A secret that lets in as this agent, with these scopes besides.
+    fn token(&self, agent: &str, more: &str) -> String {
+        token(&self.desk, agent, more)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes a token.
+fn token(desk: &Sandbox, agent: &str, more: &str) -> String {
+    let words = format!("token create --json --agent {agent} {more}");
+    let made = desk.run(words.split_whitespace()).ok();
+    made["secret"].as_str().expect("a secret").to_owned()
+}
+
+/// Starts a server and waits until it says where it listens.
+fn serve(desk: &Sandbox, more: &[&str]) -> (Child, String) {
+    use std::io::{BufRead, BufReader};
+    let mut command: Command = desk.command(
+        ["serve", "--listen", "127.0.0.1:0", "--json"]
+            .into_iter()
+            .chain(more.iter().copied()),
+    );
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .expect("the server starts");
+    let mut line = String::new();
+    let output = child.stdout.take().expect("its output");
+    BufReader::new(output)
+        .read_line(&mut line)
+        .expect("it says something");
+    let said: Value = serde_json::from_str(&line).expect("JSON");
+    let url = said["url"].as_str().expect("a URL").to_owned();
+    (child, url)
+}

@@ -1,0 +1,259 @@
+//! Many at once: waits that cost no threads, strangers that cost nothing, and commits that are shared.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Barrier;
+
+use serde_json::Value;
+
+use super::Served;
+use super::raw::{answer, connect, exchange, post};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// A number of a process, such as its threads or its kilobytes of memory.
+fn figure(process: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with(name))
+        .expect("a line");
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn metric(served: &Served, secret: &str, name: &str) -> u64 {
+    let address = served.address();
+    let request =
+        format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nAuthorization: {secret}\r\n\r\n");
+    let page = exchange(address, request.as_bytes()).body;
+    let line = page
+        .lines()
+        .find(|line| line.split(' ').next() == Some(name));
+    line.and_then(|line| line.split(' ').nth(1))
+        .map_or(0, |it| it.parse().unwrap())
+}
+
+#[test]
+fn a_thousand_waits_cost_no_thousand_threads_and_all_wake() {
+    let served = Served::start();
+    let address = served.address();
+    let secret = format!("Bearer {}", served.token("watcher", ""));
+    let threads = figure(served.child.id(), "Threads:");
+    let wait = post(
+        "/v1/watch",
+        address,
+        &[JSON, ("Authorization", &secret)],
+        r#"{"timeout_seconds":300}"#,
+    );
+    let mut waits: Vec<TcpStream> = (0..1000)
+        .map(|_| {
+            let mut stream = connect(address);
+            stream.write_all(&wait).expect("it is sent");
+            stream
+        })
+        .collect();
+    while metric(&served, &secret, "inbox_waits") < 1000 {
+        std::thread::yield_now();
+    }
+    assert!(figure(served.child.id(), "Threads:") <= threads + 2);
+    served
+        .desk
+        .run([
+            "send",
+            "--agent",
+            "lead",
+            "--to",
+            "bob",
+            "--subject",
+            "now",
+            "--json",
+        ])
+        .ok();
+    for stream in &mut waits {
+        let answered = answer(stream);
+        assert!(
+            answered.body.contains(r#""woke":true"#),
+            "{}",
+            answered.body
+        );
+    }
+}
+
+#[test]
+fn strangers_and_the_slow_cost_next_to_nothing() {
+    let served = Served::start();
+    let address = served.address();
+    let process = served.child.id();
+    let stranger = post(
+        "/v1/send",
+        address,
+        &[JSON, ("Authorization", "Bearer inbox_none")],
+        "{}",
+    );
+    let ask = |count: usize| {
+        let mut stream = connect(address);
+        for _ in 0..count {
+            stream.write_all(&stranger).expect("it is sent");
+            assert_eq!(answer(&mut stream).status, 401);
+        }
+    };
+    ask(500);
+    let before = figure(process, "VmRSS:");
+    ask(10_000);
+    let after = figure(process, "VmRSS:");
+    assert!(after < before + 10 * 1024, "{before} kB became {after} kB");
+    // Half a head each, and no end.
+    let slow: Vec<TcpStream> = (0..1000)
+        .map(|_| {
+            let mut stream = connect(address);
+            stream
+                .write_all(b"POST /v1/send HTTP/1.1\r\nHost: ")
+                .expect("it is sent");
+            stream
+        })
+        .collect();
+    let health = format!("GET /health HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    assert_eq!(exchange(address, health.as_bytes()).status, 200);
+    drop(slow);
+    let long = "x".repeat(20 * 1024);
+    let large = format!("GET /health HTTP/1.1\r\nHost: {address}\r\nX: {long}\r\n\r\n");
+    let status = exchange(address, large.as_bytes()).status;
+    assert!(matches!(status, 400 | 431), "{status}");
+    let many = "X: y\r\n".repeat(200);
+    let many = format!("GET /health HTTP/1.1\r\nHost: {address}\r\n{many}\r\n");
+    let status = exchange(address, many.as_bytes()).status;
+    assert!(matches!(status, 400 | 431), "{status}");
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_and_the_next_request_is_served() {
+    let served = Served::start();
+    let address = served.address();
+    let secret = format!("Bearer {}", served.token("lead", ""));
+    let body = format!(
+        r#"{{"to":["bob"],"subject":"x","body":"{}"}}"#,
+        "x".repeat(3 << 20)
+    );
+    let headers = [JSON, ("Authorization", secret.as_str())];
+    let answered = exchange(address, &post("/v1/send", address, &headers, &body));
+    assert_eq!(answered.status, 413);
+    assert!(answered.body.contains("too_large"), "{}", answered.body);
+    let answered = exchange(address, &post("/v1/list", address, &headers, "{}"));
+    assert_eq!(answered.status, 200);
+}
+
+#[test]
+fn writes_that_come_together_share_commits_and_each_keeps_its_own_fate() {
+    const CLIENTS: usize = 16;
+    const EACH: usize = 25;
+    let served = Served::start();
+    let address = served.address();
+    let secret = format!("Bearer {}", served.token("lead", ""));
+    let start = Barrier::new(CLIENTS);
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let (start, secret) = (&start, &secret);
+                scope.spawn(move || {
+                    let mut stream = connect(address);
+                    let headers = [JSON, ("Authorization", secret.as_str())];
+                    start.wait();
+                    let mut ids = Vec::new();
+                    for turn in 0..EACH {
+                        // Every fifth is refused, after it has begun to write.
+                        let is_bad = turn % 5 == 4;
+                        let to = if is_bad { "session-that-is-not" } else { "bob" };
+                        let kind = if is_bad { "@nobody-there" } else { to };
+                        let body = format!(r#"{{"to":["{kind}"],"subject":"{client} {turn}"}}"#);
+                        stream
+                            .write_all(&post("/v1/send", address, &headers, &body))
+                            .unwrap();
+                        let answered = answer(&mut stream);
+                        let value: Value = serde_json::from_str(&answered.body).unwrap();
+                        assert_eq!(value["ok"], !is_bad, "{value}");
+                        if !is_bad {
+                            ids.push(value["thread"]["thread_id"].as_str().unwrap().to_owned());
+                        }
+                    }
+                    ids
+                })
+            })
+            .collect();
+        clients
+            .into_iter()
+            .flat_map(|client| client.join().unwrap())
+            .collect()
+    });
+    let mut found: Vec<_> = ids.clone();
+    found.sort();
+    found.dedup();
+    assert_eq!(
+        found.len(),
+        CLIENTS * EACH * 4 / 5,
+        "every id was given once"
+    );
+    let listed = served.desk.run(["list", "--limit", "1000", "--json"]).ok();
+    assert_eq!(listed["threads"].as_array().unwrap().len(), found.len());
+    let (commits, writes) = (
+        metric(&served, &secret, "inbox_commits_total"),
+        metric(&served, &secret, "inbox_writes_total"),
+    );
+    assert_eq!(writes, (CLIENTS * EACH) as u64);
+    assert!(commits < writes, "{commits} commits of {writes} writes");
+}
+
+#[test]
+fn events_are_followed_from_any_cursor_without_a_gap() {
+    let served = Served::start();
+    let address = served.address();
+    let secret = format!("Bearer {}", served.token("lead", ""));
+    let send = |subject: &str| {
+        served
+            .desk
+            .run([
+                "send",
+                "--agent",
+                "lead",
+                "--to",
+                "bob",
+                "--subject",
+                subject,
+                "--json",
+            ])
+            .ok();
+    };
+    send("one");
+    send("two");
+    let follow = |query: &str, more: &str| {
+        let mut stream = connect(address);
+        let request = format!(
+            "GET /v1/events{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: {secret}\r\n{more}\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let read_until = |stream: &mut TcpStream, wanted: &str| {
+        let mut text = String::new();
+        let mut piece = [0; 1024];
+        while !text.contains(wanted) {
+            let count = stream.read(&mut piece).expect("events come");
+            assert!(count > 0, "it ended: {text}");
+            text.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+        text
+    };
+    let mut all = follow("?after=0", "");
+    let text = read_until(&mut all, "id: 2\n");
+    assert!(text.contains("text/event-stream"), "{text}");
+    assert!(text.contains("id: 1\nevent: created\ndata: {"), "{text}");
+    let mut later = follow("?after=0", "Last-Event-ID: 1\r\n");
+    let text = read_until(&mut later, "id: 2\n");
+    assert!(!text.contains("id: 1\n"), "{text}");
+    send("three");
+    read_until(&mut all, "id: 3\n");
+    read_until(&mut later, "id: 3\n");
+    for bad in ["?after=x", "?after=-1", "?thread=nonsense", "?what=1"] {
+        let mut stream = follow(bad, "");
+        assert_eq!(answer(&mut stream).status, 400, "{bad}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Tokens: who has none stays out, and none is ever shown.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::raw::{exchange, post};
+use super::{Served, serve, token};
+use crate::INBOX;
+use inbox_testkit::sandbox::Sandbox;
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+#[test]
+fn a_token_that_is_missing_wrong_revoked_or_ended_opens_nothing() {
+    let served = Served::start();
+    let address = served.address();
+    let good = served.token("lead", "");
+    let short = good[..good.len() - 1].to_owned();
+    let revoked = served.token("lead", "--label old");
+    let listed = served.desk.run(["token", "list", "--json"]).ok();
+    let id = |label: &str| {
+        let tokens = listed["tokens"].as_array().unwrap();
+        let found = tokens.iter().find(|token| token["label"] == label);
+        found.unwrap()["token_id"].as_str().unwrap().to_owned()
+    };
+    served
+        .desk
+        .run(["token", "revoke", &id("old"), "--json"])
+        .ok();
+    served
+        .desk
+        .run(["token", "revoke", &good, "--json"])
+        .refused(40, "token_not_found");
+    let cases = [
+        (None, 401),
+        (Some(String::new()), 401),
+        (Some(format!("Basic {good}")), 401),
+        (Some(format!("Bearer {short}")), 401),
+        (Some(format!("Bearer {}", good.to_uppercase())), 401),
+        (Some(format!("Bearer {revoked}")), 401),
+        (Some("Bearer inbox_".to_owned()), 401),
+        (Some("Bearer ".to_owned()), 401),
+        (Some(format!("Bearer {good}")), 200),
+        (Some(format!("bearer {good}")), 200),
+    ];
+    for (authorization, status) in cases {
+        let mut headers = vec![JSON];
+        if let Some(value) = &authorization {
+            headers.push(("Authorization", value));
+        }
+        for path in ["/v1/list", "/v1/send", "/v1/watch"] {
+            // With a token it would wait.
+            if status == 200 && path == "/v1/watch" {
+                continue;
+            }
+            let answered = exchange(address, &post(path, address, &headers, "{}"));
+            let is_let_in = answered.status != 401;
+            assert_eq!(
+                is_let_in,
+                status == 200,
+                "{path} {authorization:?}: {}",
+                answered.body
+            );
+        }
+    }
+    // In the path it is not even looked at.
+    let request = post(&format!("/v1/list?token={good}"), address, &[JSON], "{}");
+    assert_eq!(exchange(address, &request).status, 401);
+}
+
+#[test]
+fn a_token_allows_what_its_scopes_say() {
+    let served = Served::start();
+    let address = served.address();
+    let cases = [
+        ("read", "/v1/list", "{}", 200),
+        ("read", "/v1/send", r#"{"to":["bob"],"subject":"x"}"#, 403),
+        ("read", "/v1/token-list", "{}", 403),
+        ("write", "/v1/list", "{}", 403),
+        ("write", "/v1/send", r#"{"to":["bob"],"subject":"x"}"#, 200),
+        ("write", "/v1/agent-add", r#"{"slug":"eve"}"#, 403),
+        ("admin", "/v1/token-list", "{}", 200),
+        ("admin", "/v1/agent-add", r#"{"slug":"eve"}"#, 200),
+        ("admin", "/v1/send", r#"{"to":["bob"],"subject":"x"}"#, 403),
+    ];
+    for (scope, path, body, status) in cases {
+        let secret = format!(
+            "Bearer {}",
+            served.token("lead", &format!("--scope {scope}"))
+        );
+        let headers = [JSON, ("Authorization", secret.as_str())];
+        let answered = exchange(address, &post(path, address, &headers, body));
+        assert_eq!(answered.status, status, "{scope} {path}: {}", answered.body);
+    }
+}
+
+/// The whole life of a token, looked for everywhere afterwards.
+#[test]
+fn a_secret_is_shown_once_and_found_nowhere() {
+    let desk = Sandbox::new(INBOX);
+    let secret = token(&desk, "lead", "");
+    let (mut server, url) = serve(&desk, &[]);
+    let mut client = Sandbox::empty(INBOX);
+    client.set("INBOX_TOKEN", &secret);
+    let mut said = String::new();
+    for words in [
+        "send --to bob --subject hello",
+        "list",
+        "send --subject nothing",
+        "token list",
+        "show --thread thr_999",
+    ] {
+        let mut words: Vec<_> = words.split_whitespace().collect();
+        words.extend(["--db", &url]);
+        let mut child = client.command(words);
+        let child = child
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        let child = child.spawn().expect("it starts");
+        // What every user of the machine can read of a process while it runs.
+        let line = fs::read(format!("/proc/{}/cmdline", child.id())).unwrap_or_default();
+        said.push_str(&String::from_utf8_lossy(&line));
+        let ended = child.wait_with_output().expect("it ends");
+        said.push_str(&String::from_utf8_lossy(&ended.stdout));
+        said.push_str(&String::from_utf8_lossy(&ended.stderr));
+    }
+    let line = fs::read(format!("/proc/{}/cmdline", server.id())).unwrap_or_default();
+    said.push_str(&String::from_utf8_lossy(&line));
+    let _ = server.kill();
+    let _ = server.wait();
+    for entry in fs::read_dir(desk.store().parent().unwrap()).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap_or_default();
+        said.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    assert!(said.contains("hello"), "the server was used");
+    assert!(!said.contains(&secret), "the secret was shown");
+    assert!(
+        !said.contains(&secret[10..40]),
+        "a part of the secret was shown"
+    );
+}
+
+#[test]
+fn a_token_file_that_others_can_read_is_refused() {
+    let served = Served::start();
+    let secret = served.token("lead", "");
+    let mut client = Sandbox::empty(INBOX);
+    let file = client.folder().join("token");
+    fs::write(&file, format!("{secret}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    client.set("INBOX_TOKEN_FILE", file.to_str().unwrap());
+    let list = ["list", "--json", "--db", &served.url];
+    let refused = client.run(list).refused(30, "not_allowed");
+    assert!(
+        refused["error"]["hint"]
+            .as_str()
+            .unwrap()
+            .starts_with("chmod 600")
+    );
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    client.run(list).ok();
+    let nobody = Sandbox::empty(INBOX);
+    nobody.run(list).refused(30, "unauthorized");
+    let mut wrong = Sandbox::empty(INBOX);
+    wrong.set("INBOX_TOKEN", "inbox_nothing");
+    wrong.run(list).refused(30, "unauthorized");
+}
