@@ -69,6 +69,23 @@ pub const PLANTED: &[(&str, &str)] = &[
         "release_is_not_mail",
         "work for a role that comes back is not offered to those who passed it",
     ),
+    (
+        "told_again",
+        "a session is told again of mail that it was told of",
+    ),
+    ("hook_stops", "a hook that fails stops the agent"),
+    (
+        "restore_blindly",
+        "a client's file becomes what it was although its user wrote to it since",
+    ),
+    (
+        "frame_is_known",
+        "mail knows the marks that it stands between, and ends them",
+    ),
+    (
+        "sender_by_argument",
+        "a tool's caller is whom its arguments name",
+    ),
     ("guard_asleep", "agents may go in circles without end"),
     (
         "contract_forgotten",

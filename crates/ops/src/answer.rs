@@ -68,7 +68,7 @@ impl Answer for Posted {
     }
 
     fn page(&self) -> Page {
-        let mut page = Page::default().thread_line(&self.thread);
+        let mut page = Page::default().outcome(&self.thread);
         for delivery in self
             .delivery
             .iter()
@@ -186,6 +186,6 @@ impl Answer for Released {
     }
 
     fn page(&self) -> Page {
-        Page::default().thread_line(&self.thread)
+        Page::default().outcome(&self.thread)
     }
 }

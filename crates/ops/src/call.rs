@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::sabotage::planted;
 use inbox_core::{
-    AgentName, Auth, Code, Label, LeaseToken, Refusal, Scope, SessionId, ThreadId, name,
+    AgentName, Auth, Code, Label, LeaseToken, Refusal, Scope, Session, SessionId, ThreadId, name,
 };
 use inbox_store::bell::Key;
 use inbox_store::{Abort, Asking, Foresight, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
@@ -59,7 +59,7 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Send + Sync + '
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;
 
     /// Adds to an answer that came as JSON what is not in it.
-    fn completed(answer: Self::Answer) -> Self::Answer {
+    fn completed(&self, answer: Self::Answer) -> Self::Answer {
         answer
     }
 
@@ -215,6 +215,29 @@ impl Inbox {
             agent: found.map(|row| row.session.agent_id),
             ..caller
         })
+    }
+
+    /// The caller with a session that only the client around it named, if that is on the roster and the caller's:
+    /// whoever says its name is who it says.
+    pub fn with_known_session(&self, caller: Caller) -> Result<Caller, Refusal> {
+        let Some(id) = &caller.session else {
+            return Ok(caller);
+        };
+        let found = self.session(id)?;
+        let is_own = found.is_some_and(|session| {
+            let agent = caller.agent.as_ref();
+            agent.is_none_or(|agent| *agent == session.agent_id)
+        });
+        Ok(Caller {
+            session: caller.session.clone().filter(|_| is_own),
+            ..caller
+        })
+    }
+
+    /// The session with this id, if it is on the roster.
+    pub fn session(&self, id: &SessionId) -> Result<Option<Session>, Refusal> {
+        let found = self.store.read(|tx| Ok(tx.session(id)?))?;
+        Ok(found.map(|row| row.session))
     }
 
     /// Writes down that the caller's session is still there.

@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 
-use inbox_core::{Address, Mode, Priority};
+use inbox_core::{Address, AgentName, Mode, Priority, Refusal};
 use serde::{Deserialize, Serialize};
+
+/// The longest name of an agent.
+const NAME: usize = 64;
 
 /// Every setting, with its value when nobody said otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +21,10 @@ pub struct Config {
     pub guard: Guard,
     /// What a prompt is made of.
     pub prompt: PromptSources,
+    /// Who an agent's client is here.
+    pub session: SessionDefaults,
+    /// When an idle agent is woken.
+    pub wake: WakeRules,
     /// Who hears of what.
     #[serde(rename = "route")]
     pub routes: Vec<Route>,
@@ -92,6 +99,26 @@ pub struct PromptSources {
     pub memory: Vec<String>,
 }
 
+/// Who an agent's client is here, where neither it nor the environment says so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionDefaults {
+    /// The agent that a client's session belongs to; `{client}` and `{project}` stand for their names.
+    pub agent: String,
+    /// The roles that a new session holds.
+    pub role: Vec<String>,
+    /// The tags that a new session has.
+    pub tags: Vec<String>,
+}
+
+/// When an idle agent is woken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WakeRules {
+    /// One wake in so many seconds at the most; what comes meanwhile is one wake.
+    pub at_most_every_seconds: i64,
+}
+
 /// Who hears of an event, and how urgently.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,6 +189,55 @@ impl Default for Presence {
     }
 }
 
+impl Default for WakeRules {
+    fn default() -> Self {
+        WakeRules {
+            at_most_every_seconds: 30,
+        }
+    }
+}
+
+impl Default for SessionDefaults {
+    fn default() -> Self {
+        SessionDefaults {
+            agent: "{client}-{project}".to_owned(),
+            role: Vec::new(),
+            tags: Vec::new(),
+        }
+    }
+}
+
+impl SessionDefaults {
+    /// Refuses what no session could begin with, by the setting's name.
+    pub fn check(&self) -> Result<(), (&'static str, Refusal)> {
+        self.agent("client", "project")
+            .map_err(|refusal| ("session.agent", refusal))?;
+        crate::session::labels(&self.role, &[]).map_err(|refusal| ("session.role", refusal))?;
+        crate::session::labels(&[], &self.tags).map_err(|refusal| ("session.tags", refusal))?;
+        Ok(())
+    }
+
+    /// The agent's name for a client in a project. What cannot be in a name becomes a dash.
+    pub fn agent(&self, client: &str, project: &str) -> Result<AgentName, Refusal> {
+        let text = self
+            .agent
+            .replace("{client}", client)
+            .replace("{project}", project)
+            .to_lowercase();
+        let mut name = String::new();
+        for c in text.chars() {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
+                name.push(c);
+            } else if !name.is_empty() && !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        let name = name.trim_start_matches(['.', '_', '-']);
+        let name: String = name.chars().take(NAME).collect();
+        name.trim_end_matches(['-', '.', '_']).parse()
+    }
+}
+
 impl Default for Guard {
     fn default() -> Self {
         Guard {
@@ -170,5 +246,42 @@ impl Default for Guard {
             max_repeats: 20,
             window_minutes: 60,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clients_agent_is_named_after_the_client_and_the_project() {
+        let named = |agent: &str, project: &str| {
+            let defaults = SessionDefaults {
+                agent: agent.to_owned(),
+                ..SessionDefaults::default()
+            };
+            let name = defaults.agent("claude", project);
+            name.map(|name| name.to_string())
+                .map_err(|refusal| refusal.code)
+        };
+        let usual = SessionDefaults::default().agent;
+        for (project, wanted) in [
+            ("blog", "claude-blog"),
+            ("My Project (new)", "claude-my-project-new"),
+            ("..", "claude"),
+            ("", "claude"),
+            ("über", "claude-ber"),
+            (
+                &"x".repeat(100),
+                &format!("claude-{}", "x".repeat(57)) as &str,
+            ),
+        ] {
+            assert_eq!(named(&usual, project).as_deref(), Ok(wanted), "{project}");
+        }
+        assert_eq!(named("Backend", "blog").as_deref(), Ok("backend"));
+        assert_eq!(
+            named("{project}", "日本"),
+            Err(inbox_core::Code::InvalidInput)
+        );
     }
 }

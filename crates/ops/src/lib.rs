@@ -21,6 +21,7 @@ pub mod exchange;
 mod export;
 mod fail;
 mod fetch;
+mod glance;
 mod guard;
 mod import;
 mod intake;
@@ -42,6 +43,7 @@ mod token;
 mod typed;
 mod update;
 mod wait_reply;
+mod wake;
 mod watch;
 
 pub use ack::{Ack, Acked, AckedMessage};
@@ -59,6 +61,7 @@ pub use done::Done;
 pub use export::{Export, Exported, Format};
 pub use fail::Fail;
 pub use fetch::Fetch;
+pub use glance::{Glance, Glanced, Header, Held, pointer, quotation};
 pub use import::{Import, Imported};
 pub use list::List;
 pub use note::Note;
@@ -80,6 +83,7 @@ pub use token::{OneToken, TokenCreate, TokenList, TokenRevoke, Tokens};
 pub use typed::{decode_json, decode_request, refusal as typed_refusal};
 pub use update::{Update, UpdateStatus};
 pub use wait_reply::{WaitReply, Waited};
+pub use wake::{Wake, Woken};
 pub use watch::{Watch, Watched};
 
 /// Something that is done with every operation.
@@ -111,6 +115,7 @@ pub fn each_operation(visitor: &mut impl Visitor) {
     visitor.visit::<Import>();
     visitor.visit::<Archive>();
     visitor.visit::<Read>();
+    visitor.visit::<Glance>();
     visitor.visit::<Ack>();
     visitor.visit::<Receipts>();
     visitor.visit::<DeadLetters>();

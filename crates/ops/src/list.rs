@@ -46,7 +46,7 @@ impl Operation for List {
     const IDENTITY: Identity = Identity::Ignored;
     type Answer = Threads;
 
-    fn completed(answer: Threads) -> Threads {
+    fn completed(&self, answer: Threads) -> Threads {
         Threads {
             empty_is_fine: true,
             ..answer

@@ -3,6 +3,8 @@
 use inbox_core::record::Millis;
 use inbox_core::{Agent, Event, Message, Priority, Session, SessionState, Thread};
 
+use crate::glance::Header;
+
 /// A page of text. What it holds is untrusted; the surface makes it safe to print.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
@@ -35,6 +37,14 @@ pub enum Cell {
     Time(Millis),
     /// What a deadline ends, and the deadline, shown with how much is left.
     Until(String, Millis),
+    /// Shown to a person. A model pays for each word, and has just written this or can ask for it.
+    Aside(Box<Cell>),
+}
+
+impl Cell {
+    fn aside(text: String) -> Self {
+        Cell::Aside(Box::new(Cell::Text(text)))
+    }
 }
 
 impl Page {
@@ -73,6 +83,27 @@ impl Page {
         ];
         self.blocks
             .push(Block::Line(cells.into_iter().map(Cell::Text).collect()));
+        self
+    }
+
+    /// Adds what became of a thread, for who has just done it.
+    pub fn outcome(mut self, thread: &Thread) -> Self {
+        self.blocks.push(Block::Line(vec![
+            Cell::Text(thread.thread_id.to_string()),
+            Cell::Text(thread.status.to_string()),
+            Cell::aside(thread.assigned_to.clone()),
+            Cell::aside(thread.subject.clone()),
+        ]));
+        self
+    }
+
+    /// Adds a message's header; people also see its thread and its age.
+    pub fn header(mut self, header: &Header) -> Self {
+        self.blocks.push(Block::Line(vec![
+            Cell::Text(header.line()),
+            Cell::aside(header.thread_id.to_string()),
+            Cell::Aside(Box::new(Cell::Time(header.created_at))),
+        ]));
         self
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
+use crate::glance::Header;
 use crate::page::Page;
 
 /// How many messages a page has unless told otherwise.
@@ -26,7 +27,7 @@ const BEHIND: i64 = 256;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Read {
-    /// Look without marking anything as read
+    /// Look without marking anything as read; as text, at the headers alone
     #[serde(default)]
     pub peek: bool,
     /// Read at most so many; 20 unless told otherwise
@@ -48,6 +49,9 @@ pub struct Mail {
     pub unread_is_more: bool,
     /// Where to go on.
     pub next_event_id: EventId,
+    /// Whether it was only looked at, so that headers are enough.
+    #[serde(skip, default)]
+    pub is_peek: bool,
 }
 
 impl Operation for Read {
@@ -57,9 +61,16 @@ impl Operation for Read {
     const FOR_RESERVED: bool = true;
     type Answer = Mail;
 
+    fn completed(&self, answer: Mail) -> Mail {
+        Mail {
+            is_peek: self.peek,
+            ..answer
+        }
+    }
+
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Mail, Refusal> {
         let limit = limit::in_range("--limit", self.limit.unwrap_or(PAGE), 1, limit::PAGE_MAX)?;
-        let answer = if self.peek {
+        let mut answer = if self.peek {
             inbox.read(|tx| {
                 let agent = caller.agent()?;
                 let newest = tx.newest_event()?;
@@ -77,6 +88,7 @@ impl Operation for Read {
                 answer(tx, &reader, page, newest)
             })?
         };
+        answer.is_peek = self.peek;
         if answer.messages.is_empty() {
             inbox.confirm_empty()?;
         }
@@ -175,6 +187,7 @@ fn answer(tx: &mut Tx<'_>, reader: &Reader, page: Unread, newest: EventId) -> Re
         unread,
         unread_is_more,
         next_event_id,
+        is_peek: false,
     })
 }
 
@@ -190,10 +203,13 @@ impl Answer for Mail {
         if self.messages.is_empty() {
             return Page::default().line("no new mail".to_owned());
         }
-        let page = self
-            .messages
-            .iter()
-            .fold(Page::default(), |page, message| page.mail(message));
+        let page = self.messages.iter().fold(Page::default(), |page, message| {
+            if self.is_peek {
+                page.header(&Header::of(message.clone()))
+            } else {
+                page.mail(message)
+            }
+        });
         match self.unread {
             0 => page,
             unread => {

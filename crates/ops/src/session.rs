@@ -328,7 +328,7 @@ fn own_labels(row: &SessionRow) -> Result<Vec<Address>, Refusal> {
 }
 
 /// Roles and tags as addresses. A role may be written with or without its prefix.
-fn labels(roles: &[String], tags: &[String]) -> Result<Vec<Address>, Refusal> {
+pub(crate) fn labels(roles: &[String], tags: &[String]) -> Result<Vec<Address>, Refusal> {
     let mut addresses = Vec::with_capacity(roles.len() + tags.len());
     for role in roles.iter().flat_map(|list| list.split(',')) {
         let role = role.trim().to_ascii_lowercase();

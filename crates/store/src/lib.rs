@@ -32,6 +32,7 @@ mod sqlite;
 mod sys;
 mod token;
 mod tx;
+mod untold;
 mod value;
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -61,6 +62,7 @@ pub use row::ThreadRow;
 pub use script::{Script, scripts};
 pub use search::{Archived, Document, Found, Hit, Query, Search, SearchFilter};
 pub use tx::{AgentRow, Replay, Tx};
+pub use untold::Pressing;
 
 /// How often a write that met another one is decided again before it gives up.
 const RACES: u32 = 100;

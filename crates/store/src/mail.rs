@@ -72,7 +72,7 @@ impl Reader {
         self.session_for(mode).max(0)
     }
 
-    fn session_no(&self) -> i64 {
+    pub(crate) fn session_no(&self) -> i64 {
         self.session.as_ref().map_or(0, |row| row.session_no)
     }
 
@@ -161,7 +161,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    fn unread_params<'a>(
+    pub(crate) fn unread_params<'a>(
         &mut self,
         reader: &'a Reader,
         reached: &'a Reached,
@@ -386,7 +386,7 @@ impl Tx<'_> {
 
 /// The parts of an inbox that may hold unread mail. What is handled at an address with one owner is handled for
 /// all; at the others, only for who did it.
-fn parts(mode: Mode) -> &'static [bool] {
+pub(crate) fn parts(mode: Mode) -> &'static [bool] {
     if mode.has_one_owner() {
         &[false]
     } else {

@@ -65,6 +65,14 @@ macro_rules! with {
     (postgres unread_rows) => {
         concat!("WITH ", view!(delivered postgres), ", ", view!(message_rows), ", ", view!(unread_rows), "\n")
     };
+    (sqlite untold_rows) => {
+        concat!("WITH ", view!(log sqlite), ", ", view!(delivered sqlite), ", ", view!(message_rows), ", ",
+                view!(unread_rows), ", ", view!(untold_rows), "\n")
+    };
+    (postgres untold_rows) => {
+        concat!("WITH ", view!(delivered postgres), ", ", view!(message_rows), ", ", view!(unread_rows), ", ",
+                view!(untold_rows), "\n")
+    };
     (sqlite message_rows thread_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(message_rows), ", ", view!(thread_rows), "\n") };
     (postgres message_rows thread_rows) => { concat!("WITH ", view!(message_rows), ", ", view!(thread_rows), "\n") };
 }
@@ -112,6 +120,9 @@ macro_rules! is_of_log {
         true
     };
     (unread_rows) => {
+        true
+    };
+    (untold_rows) => {
         true
     };
     ($other:ident) => {
@@ -203,6 +214,8 @@ statements! {
         SET_ACKED "set_acked",
         UNREAD "unread" reads unread_rows,
         UNREAD_KEYS "unread_keys" reads unread_rows,
+        UNTOLD "untold" reads untold_rows,
+        UNTOLD_KEYS "untold_keys" reads untold_rows,
         TURN_BACK "turn_back" reads log,
         FIND_BOOKMARK "find_bookmark",
         SET_BOOKMARK "set_bookmark",

@@ -47,7 +47,7 @@ pub struct AgentRow {
 }
 
 /// How often it is written down that somebody was seen: not with every write.
-const SEEN_EVERY_MS: i64 = 60_000;
+pub(crate) const SEEN_EVERY_MS: i64 = 60_000;
 
 /// An address for a name that nobody has yet. It is an agent's address once one takes the name.
 pub(crate) const OPEN: i64 = 8;

@@ -9,6 +9,8 @@ pub mod cursors;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod expiry;
 #[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod glance;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod hostile;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod keys;
@@ -57,6 +59,14 @@ macro_rules! every_rule {
     ($then:ident $($first:tt)*) => {
         $crate::$then! {
             $($first)*
+            glance {
+                a_header_is_shown_once_to_a_session_and_stays_unread
+                what_is_shown_and_what_is_only_counted_are_two_steps
+                the_urgent_comes_first_and_can_be_had_alone
+                a_glance_that_finds_nothing_writes_nothing_but_that_somebody_is_there
+                what_the_caller_holds_is_told_while_the_lease_lives
+                who_has_no_session_is_told_once_and_a_stranger_nothing
+            }
             leases {
                 a_claim_gives_a_token_an_epoch_and_a_deadline
                 a_second_claim_is_refused_while_the_lease_lives

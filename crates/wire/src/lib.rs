@@ -29,7 +29,7 @@ pub use contract::{ContractExample, contract, contracts};
 pub use decode::{MAX_BYTES, MAX_DEPTH, decode, decode_payload, decode_request};
 pub use form::form;
 pub use problem::{Fault, MAX_PROBLEMS, Problem, is_unknown_version};
-pub use prompt::{Mail, PromptParts, prompt};
+pub use prompt::{Mail, PromptParts, mark, prompt};
 pub use schemas::schemas;
 pub use sentence::{sentences, words};
 pub use subset::ContractSchema;

@@ -156,7 +156,7 @@ fn mail(mail: &[Mail<'_>], out: &mut Sections) {
     let mut mail = mail.to_vec();
     mail.sort_by_key(|mail| mail.message.priority);
     let texts: Vec<String> = mail.iter().map(content).collect();
-    let tag = tag(&texts);
+    let tag = mark(&texts, 8);
     let fence = "`".repeat(longest_run(&texts).max(2) + 1);
     out.add(&format!(
         "## Inbox\n\n\
@@ -222,8 +222,8 @@ fn content(mail: &Mail<'_>) -> String {
 }
 
 /// A mark that none of the texts contains. It is a hash of them, so a sender would have to put a hash of the
-/// text into the text; should it be there, the next one is taken.
-fn tag(texts: &[String]) -> String {
+/// text into the text; should it be there, the next one is taken. It has two characters for each of `bytes`.
+pub fn mark(texts: &[String], bytes: usize) -> String {
     let mut turn = 0_u64;
     loop {
         let mut hash = Sha256::new();
@@ -232,7 +232,7 @@ fn tag(texts: &[String]) -> String {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);
         }
-        let tag: String = hash.finalize()[..8]
+        let tag: String = hash.finalize()[..bytes.clamp(4, 32)]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();

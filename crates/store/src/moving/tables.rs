@@ -139,22 +139,6 @@ pub(super) static TABLES: &[Table] = &[
         ..PLAIN
     },
     Table {
-        name: "tokens",
-        columns: &[
-            "token_id",
-            "hash",
-            "agent",
-            "scopes",
-            "label",
-            "created_at",
-            "expires_at",
-            "revoked_at",
-            "seen_at",
-        ],
-        key: &["token_id"],
-        ..PLAIN
-    },
-    Table {
         name: "sessions",
         columns: &[
             "session_no",
@@ -283,6 +267,22 @@ pub(super) static TABLES: &[Table] = &[
         ],
         key: &["intake_no"],
         identity: Some("intake_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "tokens",
+        columns: &[
+            "token_id",
+            "hash",
+            "agent",
+            "scopes",
+            "label",
+            "created_at",
+            "expires_at",
+            "revoked_at",
+            "seen_at",
+        ],
+        key: &["token_id"],
         ..PLAIN
     },
 ];

@@ -1,0 +1,1 @@
+SELECT * FROM untold_rows ORDER BY priority, delivered_id LIMIT $12

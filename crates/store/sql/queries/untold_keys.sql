@@ -1,0 +1,1 @@
+SELECT message_no FROM untold_rows LIMIT $12
