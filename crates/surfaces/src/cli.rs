@@ -4,12 +4,12 @@
 //! outcome passes through [`main`], the only place that prints an error and chooses an exit status.
 
 mod args;
-mod config;
+pub(crate) mod config;
 mod far;
-mod find;
+pub(crate) mod find;
 mod local;
 mod operation;
-mod print;
+pub(crate) mod print;
 pub mod wait;
 
 use std::ffi::OsString;
@@ -38,8 +38,10 @@ pub(crate) struct Context {
     pub(crate) agent_flag: Option<AgentName>,
     /// Who calls: `--agent`, else `INBOX_AGENT`.
     pub(crate) agent: Option<AgentName>,
-    /// Which session: `--session`, else `INBOX_SESSION`.
+    /// Which session: `--session`, else `INBOX_SESSION`, else the one that the client around it names.
     pub(crate) session: Option<SessionId>,
+    /// Whether only the client around it names the session, which then counts if it is on the roster.
+    pub(crate) is_clients_session: bool,
     /// Where answers go.
     pub(crate) printer: Printer,
 }
@@ -68,6 +70,7 @@ fn run(argv: Vec<OsString>) -> ExitCode {
         Ok(Ended::Something) => ExitCode::SUCCESS,
         Ok(Ended::Nothing) => ExitCode::from(inbox_core::error::EXIT_NOTHING),
         Ok(Ended::Failed(code)) => ExitCode::from(code.exit()),
+        Err(refusal) if local::hook_is_called(&argv) => local::hook_failed(&refusal),
         Err(refusal) => {
             printer.refusal(&refusal);
             ExitCode::from(refusal.code.exit())
@@ -85,11 +88,16 @@ fn context(globals: args::Globals, printer: Printer) -> Result<Context, Refusal>
         Some(session) => Some(session.parse()?),
         None => find::from_environment("INBOX_SESSION")?,
     };
+    let clients = match session {
+        Some(_) => None,
+        None => find::clients_session(),
+    };
     Ok(Context {
         db: globals.db,
         agent_flag,
         agent,
-        session,
+        is_clients_session: clients.is_some(),
+        session: session.or(clients),
         printer,
     })
 }

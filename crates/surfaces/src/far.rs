@@ -56,7 +56,7 @@ impl Far {
     pub fn call<O: Operation>(&self, request: &O, caller: &Caller) -> Result<O::Answer, Refusal> {
         // As text: a value would forget how a number was written.
         let body = serde_json::to_string(request).map_err(crate::envelope::internal)?;
-        self.call_with::<O>(body, caller, ANSWER_WITHIN)
+        self.call_with(request, body, caller, ANSWER_WITHIN)
     }
 
     /// Calls an operation by its name and its fields.
@@ -72,13 +72,14 @@ impl Far {
     /// Calls an operation by its fields, and waits so long for the answer.
     pub(crate) fn call_with<O: Operation>(
         &self,
+        request: &O,
         body: String,
         caller: &Caller,
         within: Duration,
     ) -> Result<O::Answer, Refusal> {
         let answer = self.post(&O::NAME.replace(' ', "-"), body, caller, within)?;
         serde_json::from_str(&answer)
-            .map(O::completed)
+            .map(|answer| request.completed(answer))
             .map_err(|error| {
                 Refusal::new(
                     Code::Internal,

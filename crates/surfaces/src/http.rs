@@ -8,6 +8,7 @@ mod engine;
 mod events;
 mod gate;
 mod listen;
+mod mcp;
 mod metrics;
 mod openapi;
 mod route;

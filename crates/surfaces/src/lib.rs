@@ -4,3 +4,4 @@ pub mod cli;
 mod envelope;
 pub mod far;
 pub mod http;
+pub mod mcp;

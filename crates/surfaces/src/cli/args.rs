@@ -83,7 +83,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
 
 /// The command among the arguments: the first word, or two, that are neither a flag nor a flag's value. An
 /// agent may be named like a command.
-fn called(argv: &[OsString]) -> Option<String> {
+pub(crate) fn called(argv: &[OsString]) -> Option<String> {
     let mut words = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
     let mut next = || loop {
         match words.next()? {
@@ -250,6 +250,7 @@ fn group(name: &str) -> Command {
         "dead-letters" => "See what reached nobody, and give it another address",
         "wire" => "Work with typed, versioned messages",
         "card" => "Work with agents' typed identities",
+        "token" => "Keep the tokens with which programs call over the network",
         _ => "",
     };
     Command::new(name.to_owned())

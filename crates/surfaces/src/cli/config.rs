@@ -24,25 +24,38 @@ struct Setting {
 
 /// Reads the configuration for a store.
 pub(crate) fn load(location: &Location) -> Result<Config, Refusal> {
+    load_here(Some(location))
+}
+
+/// The same; without a store, as for a server's, the project's configuration alone.
+pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> {
     // Most stores have no configuration, and then nothing is read or merged.
     let mut config = if is_anything_set(location) {
-        read(Some(location))?.0
+        read(location)?.0
     } else {
         Config::default()
     };
-    config.folder = folder(Some(location));
+    config.folder = folder(location);
     Ok(config)
 }
 
 /// Whether a file or a variable says anything.
-fn is_anything_set(location: &Location) -> bool {
-    const GROUPS: [&str; 5] = ["EXPIRY_", "PRESENCE_", "GUARD_", "PROMPT_", "ROUTE"];
+fn is_anything_set(location: Option<&Location>) -> bool {
+    const GROUPS: [&str; 7] = [
+        "EXPIRY_",
+        "PRESENCE_",
+        "GUARD_",
+        "PROMPT_",
+        "ROUTE",
+        "SESSION_",
+        "WAKE_",
+    ];
     let is_setting = |name: &str| {
         let name = name.strip_prefix("INBOX_");
         name.is_some_and(|name| GROUPS.iter().any(|group| name.starts_with(group)))
     };
     std::env::vars_os().any(|(name, _)| name.to_str().is_some_and(is_setting))
-        || files(Some(location))
+        || files(location)
             .iter()
             .any(|file| file.symlink_metadata().is_ok())
 }
@@ -195,7 +208,7 @@ pub(super) fn own_folder() -> Option<PathBuf> {
 }
 
 /// The folder beside a store. A database has none: the project's own is the nearest above.
-pub(super) fn folder(location: Option<&Location>) -> Option<PathBuf> {
+pub(crate) fn folder(location: Option<&Location>) -> Option<PathBuf> {
     match location {
         Some(Location::File(path)) => path.parent().map(|folder| {
             if folder.as_os_str().is_empty() {
@@ -315,9 +328,16 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
             1,
             TEN_YEARS * 60,
         ),
+        (
+            "wake.at_most_every_seconds",
+            config.wake.at_most_every_seconds,
+            0,
+            86_400,
+        ),
     ] {
         inbox_core::limit::in_range(name, value, least, most).map_err(|refusal| (name, refusal))?;
     }
+    config.session.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {
             let problem = format!("the route on {:?} needs an event and addresses", route.on);

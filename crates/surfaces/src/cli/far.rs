@@ -87,7 +87,7 @@ pub(crate) fn until_over<O: Waiting>(
         let turn = left.unwrap_or(TURN).min(TURN);
         // A part of a second counts as a whole one, and the last turn only looks.
         body["timeout_seconds"] = Value::from(turn.as_secs() + u64::from(turn.subsec_nanos() > 0));
-        let answer = match far.call_with::<O>(body.to_string(), caller, turn + TURN) {
+        let answer = match far.call_with(request, body.to_string(), caller, turn + TURN) {
             Ok(answer) => answer,
             Err(refusal) if was_met && refusal.code == Code::Storage => {
                 let since = *away.get_or_insert_with(Instant::now);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Refusal, SessionId};
 use inbox_store::Location;
 
 /// Where `init` makes a store unless told otherwise.
@@ -27,6 +27,16 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var_os(name)
         .map(|value| value.to_string_lossy().into_owned())
         .filter(|value| !value.is_empty())
+}
+
+/// The variables in which clients name the session to the commands that their agents run. One client may be run
+/// by another's agent, and then Codex by Claude Code more often than the other way.
+pub(crate) const CLIENTS_SESSIONS: [&str; 2] = ["CODEX_THREAD_ID", "CLAUDE_CODE_SESSION_ID"];
+
+/// The session of the client that this runs in, where it says so.
+pub(crate) fn clients_session() -> Option<SessionId> {
+    let named = CLIENTS_SESSIONS.iter().find_map(|name| variable(name));
+    named?.parse().ok()
 }
 
 /// The store that the value of a flag names. Every user of the machine can read a running command's

@@ -3,9 +3,12 @@
 mod artifact;
 mod doctor;
 mod files;
+mod hook;
 mod init;
 mod migrate;
+mod monitor;
 mod serve;
+mod setup;
 mod wire;
 
 use std::path::Path;
@@ -20,6 +23,7 @@ use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
 pub(crate) use files::with_files;
+pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 
 /// Their names.
 pub(crate) const NAMES: &[&str] = &[
@@ -28,7 +32,11 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "setup",
+    "monitor",
     "doctor",
+    "hook",
+    "mcp",
     "config",
     "wire",
     "completions",
@@ -56,7 +64,11 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "setup" => setup::describe(command),
+        "monitor" => monitor::describe(command),
         "doctor" => command.about("Check the store and this machine, and say what to do"),
+        "hook" => hook::describe(command),
+        "mcp" => crate::mcp::stdio::describe(command),
         "config" => command.about("Show each setting and where it came from").long_about(
             "Show each setting and where it came from\n\nThe user's own inbox.toml, over it the one beside the store, over both the environment: INBOX_GUARD_MAX_TURNS sets guard.max_turns.",
         ),
@@ -85,7 +97,11 @@ pub(crate) fn run(
         "migrate" => migrate::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
+        "setup" => setup::run(matches, context),
+        "monitor" => monitor::run(matches, context),
         "doctor" => doctor::run(context),
+        "hook" => hook::run(matches, context),
+        "mcp" => crate::mcp::stdio::run(matches, context),
         "config" => config::show(context),
         "wire validate" | "wire schema" | "wire new" | "wire types" => {
             wire::run(name, matches, context)

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use inbox_core::{AgentName, Code, LeaseToken, Refusal};
 use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
-use inbox_store::Store;
+use inbox_store::{Location, Store};
 
 use super::{Context, Ended, args, config, far, find, wait};
 
@@ -97,6 +97,11 @@ impl Runner<'_> {
         let flag = |id: &str| self.matches.try_get_one::<String>(id).ok().flatten();
         let is_named = self.context.agent_flag.is_some() || flag("from").is_some();
         let ambient = caller.agent.clone();
+        let caller = if self.context.is_clients_session {
+            inbox.with_known_session(caller)?
+        } else {
+            caller
+        };
         let caller = match (is_named, flag("session").is_some()) {
             (true, false) => inbox.without_anothers_session(caller)?,
             // The session that was named says who calls, whatever the environment says.
@@ -161,14 +166,18 @@ impl Runner<'_> {
 
 /// Opens the store that the context names.
 pub(crate) fn open(context: &Context) -> Result<Inbox, Refusal> {
-    let location = find::store(context.db.as_deref())?;
-    let config = config::load(&location)?;
-    Ok(Inbox::new(Store::open(&location)?).with_config(config))
+    open_at(&find::store(context.db.as_deref())?)
+}
+
+/// Opens the store that is there.
+pub(crate) fn open_at(location: &Location) -> Result<Inbox, Refusal> {
+    let config = config::load(location)?;
+    Ok(Inbox::new(Store::open(location)?).with_config(config))
 }
 
 /// Ends the process's use of the store. What was written is on disk; closing the database would only
 /// cost time, and the system takes back what it holds.
-fn leave(inbox: Inbox) {
+pub(crate) fn leave(inbox: Inbox) {
     if cfg!(feature = "sabotage") {
         drop(inbox);
     } else {

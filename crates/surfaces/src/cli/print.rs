@@ -13,6 +13,17 @@ use unicode_width::UnicodeWidthStr;
 use super::Ended;
 use crate::envelope::{self, internal};
 
+/// The variables by which clients tell the commands of their agents that a model reads.
+const IN_AGENT: [&str; 7] = [
+    "CLAUDECODE",
+    "AI_AGENT",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "CURSOR_AGENT",
+    "INBOX_LEAN",
+];
+
 /// Where answers go, and in which form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printer {
@@ -29,9 +40,7 @@ enum Form {
 impl Printer {
     pub(crate) fn new(as_json: bool) -> Self {
         // An agent's client often gives its shell a terminal, and still a model reads it.
-        let in_agent = ["CLAUDECODE", "AI_AGENT", "INBOX_LEAN"]
-            .iter()
-            .any(|name| std::env::var_os(name).is_some());
+        let in_agent = IN_AGENT.iter().any(|name| std::env::var_os(name).is_some());
         let form = if as_json {
             Form::Json
         } else if std::io::stdout().is_terminal() && !in_agent {
@@ -203,6 +212,8 @@ impl Printer {
     fn cell(self, cell: &Cell, now: Millis) -> String {
         match cell {
             Cell::Text(text) => visible(text, false).into_owned(),
+            Cell::Aside(cell) if self.form == Form::Terminal => self.cell(cell, now),
+            Cell::Aside(_) => String::new(),
             Cell::Time(time) if self.form == Form::Terminal => {
                 format!("{} ago", span(now.0 - time.0))
             }
@@ -219,6 +230,11 @@ impl Printer {
             }
         }
     }
+}
+
+/// A page as models read it.
+pub(crate) fn lean(page: &Page) -> String {
+    Printer { form: Form::Lean }.layout(page)
 }
 
 /// A length of time in one unit, as people say it.

@@ -163,7 +163,7 @@ impl Beats {
 }
 
 /// Whether nobody reads standard output any more: it is a pipe or a socket whose other end is closed.
-fn reader_has_gone() -> bool {
+pub(crate) fn reader_has_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = std::io::stdout();
     let mut ends = [PollFd::new(&stdout, PollFlags::empty())];

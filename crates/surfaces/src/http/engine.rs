@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use super::metrics::Metrics;
 use super::table::{Ready, Reply};
 use super::waker::Waker;
+use crate::mcp::Job;
 
 /// How many requests may wait for each kind of thread. One that finds the queue full is told to come again.
 const QUEUE: usize = 1024;
@@ -26,12 +27,6 @@ const READERS: usize = 4;
 
 /// How many threads write to PostgreSQL.
 const WRITERS: usize = 8;
-
-/// What runs where the store is, or is told why it cannot.
-type Job = Box<dyn FnOnce(Result<&Inbox, Refusal>) -> Answered + Send>;
-
-/// What a job did, and where to say so. What was written counts once it is committed.
-type Answered = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 
 /// The threads that have the store.
 pub(crate) struct Engine {
@@ -105,6 +100,12 @@ impl Engine {
         self.on(&self.reads, f).await
     }
 
+    /// Hands a job to the threads that write, or to those that read.
+    pub(super) fn submit(&self, is_write: bool, job: Job) -> Result<(), Refusal> {
+        let threads = if is_write { &self.writes } else { &self.reads };
+        submit(threads, job)
+    }
+
     async fn on<T: Send + 'static>(
         &self,
         threads: &SyncSender<Job>,
@@ -118,15 +119,19 @@ impl Engine {
                 let _ = answer.send(committed.and(did));
             })
         });
-        threads.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                Refusal::new(Code::RateLimited, format!("{QUEUE} requests wait already"))
-                    .hint("send it again in a moment, with the same key")
-            }
-            TrySendError::Disconnected(_) => fault(),
-        })?;
+        submit(threads, job)?;
         answered.await.unwrap_or_else(|_| Err(fault()))
     }
+}
+
+fn submit(threads: &SyncSender<Job>, job: Job) -> Result<(), Refusal> {
+    threads.try_send(job).map_err(|error| match error {
+        TrySendError::Full(_) => {
+            Refusal::new(Code::RateLimited, format!("{QUEUE} requests wait already"))
+                .hint("send it again in a moment, with the same key")
+        }
+        TrySendError::Disconnected(_) => fault(),
+    })
 }
 
 fn fault() -> Refusal {

@@ -105,7 +105,7 @@ fn frame(event: &inbox_core::Event) -> String {
 }
 
 pub(super) fn response(events: Events) -> Response<Body> {
-    let mut response = Response::new(Either::Right(events));
+    let mut response = Response::new(Either::Right(Either::Left(events)));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     headers.insert(header::CONTENT_TYPE, kind);

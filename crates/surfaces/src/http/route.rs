@@ -14,6 +14,7 @@ use super::doors::Doors;
 use super::engine::Engine;
 use super::events::{self, Events};
 use super::gate::{self, Gate, one};
+use super::mcp;
 use super::table::{self, Entry, Reply, Table};
 use super::{metrics::Metrics, openapi};
 
@@ -23,8 +24,8 @@ const BODY: usize = (1024 + 64) * 1024;
 /// Of a larger one so much is read and dropped.
 const DROPPED: usize = 16 * BODY;
 
-/// What goes out: a text, or events without end.
-pub(super) type Body = Either<Full<Bytes>, Events>;
+/// What goes out: a text, events without end, or what MCP says.
+pub(super) type Body = Either<Full<Bytes>, Either<Events, mcp::Streamed>>;
 
 /// Everything that a request needs.
 pub(super) struct House {
@@ -67,6 +68,10 @@ impl House {
             },
             "/v1/events" if is_get => match self.follow(&request).await {
                 Ok(events) => events::response(events),
+                Err(refusal) => refused(&refusal),
+            },
+            "/mcp" => match self.mcp(request).await {
+                Ok(response) => response.map(|body| Either::Right(Either::Right(body))),
                 Err(refusal) => refused(&refusal),
             },
             path => match path.strip_prefix("/v1/").map(str::to_owned) {
@@ -118,6 +123,18 @@ impl House {
             self.doors.forget();
         }
         reply
+    }
+
+    async fn mcp(&self, request: Request<Incoming>) -> Result<Response<mcp::Streamed>, Refusal> {
+        let (parts, body) = request.into_parts();
+        let token = self.enter(&parts.headers, Scope::Read).await?;
+        let body = whole(body).await?;
+        let mut response = mcp::answer(&self.engine, &token, parts, body).await?;
+        for (name, value) in super::SAFE {
+            let value = HeaderValue::from_static(value);
+            response.headers_mut().insert(name, value);
+        }
+        Ok(response)
     }
 
     async fn follow(&self, request: &Request<Incoming>) -> Result<Events, Refusal> {

@@ -9,7 +9,7 @@ use inbox_store::{Location, Store};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::{Context, Ended, find};
+use crate::cli::{Context, Ended, config, find};
 
 /// What one check found.
 #[derive(Debug, Serialize)]
@@ -76,6 +76,7 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
         checks.extend(of_database(store));
         checks.push(integrity(store));
     }
+    checks.extend(of_hooks(&location));
     if let Location::File(path) = &location {
         checks.extend(of_file(path));
         checks.extend(of_shell());
@@ -83,7 +84,20 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
             checks.push(bell(store));
         }
     }
+    checks.extend(of_clients());
     report(context, &checks)
+}
+
+/// The clients of this user: a client that is not wired is no fault of the store.
+fn of_clients() -> impl Iterator<Item = Check> {
+    let check = |found: super::setup::wiring::Wiring| {
+        if found.is_fine {
+            Check::ok(found.client, found.message)
+        } else {
+            Check::warning(found.client, found.message, &found.hint)
+        }
+    };
+    super::setup::wiring::of_clients().into_iter().map(check)
 }
 
 fn report(context: &Context, checks: &[Check]) -> Result<Ended, Refusal> {
@@ -214,6 +228,21 @@ fn of_file(path: &Path) -> Option<Check> {
             "chmod 600 the store",
         )
     })
+}
+
+/// What the last hook that failed has left; hooks themselves say nothing.
+fn of_hooks(location: &Location) -> Option<Check> {
+    let folder = config::folder(Some(location))?;
+    let (error, path) = super::hook::last_error(&folder)?;
+    let hint = format!(
+        "INBOX_HOOK_DEBUG=1 inbox hook CLIENT EVENT </dev/null tries it again; the next hook that works removes {}",
+        path.display()
+    );
+    Some(Check::warning(
+        "hooks",
+        format!("the last one failed: {error}"),
+        &hint,
+    ))
 }
 
 fn bell(store: &Store) -> Check {
