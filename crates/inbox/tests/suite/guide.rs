@@ -25,8 +25,8 @@ use inbox_testkit::sandbox::TempDir;
 use crate::{INBOX, check_document, root};
 use server::{HOST, Server};
 use shell::Shell;
-pub(crate) use text::diff;
-use text::{Tokens, blurred};
+use text::Tokens;
+pub(crate) use text::{blurred, diff};
 
 /// The commands that a transcript may use besides `inbox`.
 const TOOLS: &[&str] = &[
@@ -197,6 +197,7 @@ fn every_link_of_a_document_leads_somewhere() {
         documents.push(root().join(name));
     }
     collect(&root().join("docs"), &mut documents);
+    collect(&root().join("integrations"), &mut documents);
     collect(&root().join("crates"), &mut documents);
     let mut broken = Vec::new();
     for document in documents {

@@ -6,10 +6,15 @@ mod damage;
 #[cfg(test)]
 mod fire;
 mod guide;
+#[cfg(test)]
+mod hook;
 mod house;
+mod mcp;
 mod reference;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod setup;
 
 /// The binary under test.
 const INBOX: &str = env!("CARGO_BIN_EXE_inbox");

@@ -3,6 +3,7 @@
 mod contract;
 mod gate;
 mod load;
+mod mcp;
 mod parity;
 mod raw;
 mod secrets;
@@ -17,14 +18,14 @@ use serde_json::Value;
 use crate::INBOX;
 
 /// A real `inbox serve` on a store of its own.
-struct Served {
-    desk: Sandbox,
+pub(crate) struct Served {
+    pub(crate) desk: Sandbox,
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Served {
-    fn start() -> Served {
+    pub(crate) fn start() -> Served {
         Served::on(Sandbox::new(INBOX))
     }
 
@@ -40,7 +41,7 @@ impl Served {
     }
 
     /// A secret that lets in as this agent, with these scopes besides.
-    fn token(&self, agent: &str, more: &str) -> String {
+    pub(crate) fn token(&self, agent: &str, more: &str) -> String {
         token(&self.desk, agent, more)
     }
 }

@@ -82,7 +82,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// The text without what differs from run to run: tokens, times, ages, UUIDs, hashes and folders.
-pub(super) fn blurred(text: &str) -> String {
+pub(crate) fn blurred(text: &str) -> String {
     words(text)
         .into_iter()
         .map(|word| match word {

@@ -24,6 +24,21 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "Which session is calling. `--session` comes before it",
     ),
     (
+        "CLAUDE_CODE_SESSION_ID",
+        "use",
+        "Set by Claude Code: which session is calling, if a hook has put it on the roster. `INBOX_SESSION` comes before it, and so does a name",
+    ),
+    (
+        "CODEX_THREAD_ID",
+        "use",
+        "Set by Codex: the same, and lean text on a terminal too",
+    ),
+    (
+        "INBOX_HOOK_DEBUG",
+        "use",
+        "Set to anything: `hook` says on standard error why it failed",
+    ),
+    (
         "INBOX_LEASE",
         "use",
         "The `lease_token` that proves a claim. `--lease` comes before it; `send` and `reply` in another thread ignore it",
@@ -77,7 +92,22 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     (
         "AI_AGENT",
         "use",
-        "Set by an agent's client: lean text on a terminal too",
+        "Set by an agent's client: lean text on a terminal too. So do `GEMINI_CLI`, `OPENCODE` and `CURSOR_AGENT`",
+    ),
+    (
+        "CLAUDE_CONFIG_DIR",
+        "use",
+        "Where Claude Code keeps its files, for `setup`; `~/.claude` when it is not set",
+    ),
+    (
+        "CODEX_HOME",
+        "use",
+        "Where Codex keeps its files, for `setup`; `~/.codex` when it is not set",
+    ),
+    (
+        "XDG_STATE_HOME",
+        "use",
+        "`setup` keeps copies of the files as they were in `inbox/setup` below it; `~/.local/state` when it is not set",
     ),
     (
         "INBOX_TEST_STORE",

@@ -21,7 +21,8 @@ fn figure(process: u32, name: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-fn metric(served: &Served, secret: &str, name: &str) -> u64 {
+/// A count of the server's.
+pub(super) fn metric(served: &Served, secret: &str, name: &str) -> u64 {
     let address = served.address();
     let request =
         format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nAuthorization: {secret}\r\n\r\n");

@@ -1,0 +1,210 @@
+//! The official SDKs as clients, of both revisions. They come from npm and PyPI by name into a folder under the
+//! target folder; without them these tests fail and say so.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use inbox_testkit::sandbox::Sandbox;
+use serde_json::Value;
+
+use crate::INBOX;
+use crate::server::Served;
+
+/// Where the SDKs are.
+fn folder() -> PathBuf {
+    let target = Path::new(INBOX).ancestors().nth(2);
+    target
+        .expect("the binary is two folders deep")
+        .join("mcp-clients")
+}
+
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let what = format!("{command:?}");
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{what} cannot be run: {error}"));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(output.status.success(), "{what}\n{out}\n{err}");
+    out
+}
+
+/// The scripts' folder, with the packages from npm.
+fn node() -> &'static Path {
+    static NODE: OnceLock<PathBuf> = OnceLock::new();
+    NODE.get_or_init(|| {
+        let folder = folder().join("node");
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        let packages = [
+            "@modelcontextprotocol/sdk@1",
+            "@modelcontextprotocol/client@2",
+        ];
+        let is_there = ["sdk", "client"].iter().all(|name| {
+            let path = folder.join("node_modules/@modelcontextprotocol").join(name);
+            path.join("package.json").exists()
+        });
+        if !is_there {
+            let mut install = Command::new("npm");
+            install.args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--no-package-lock",
+                "--prefix",
+            ]);
+            run(install.arg(&folder).args(packages));
+        }
+        // Packages are looked for beside the script.
+        let script = folder.join("client.mjs");
+        std::fs::write(&script, include_str!("client.mjs")).expect("the script can be written");
+        folder
+    })
+}
+
+/// The Python that has the package from PyPI.
+fn python() -> &'static Path {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let venv = folder().join("venv");
+        let python = venv.join("bin/python");
+        let has_it = Command::new(&python)
+            .args(["-c", "from mcp import Client"])
+            .output();
+        if !has_it.is_ok_and(|output| output.status.success()) {
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
+            let mut install = Command::new(&python);
+            install.args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ]);
+            run(install.arg("mcp>=2.3,<3"));
+        }
+        python
+    })
+}
+
+/// Plays a script at a server that it starts, or at one that is served.
+fn play(program: &str, script: &Path, args: &[&str], served: Option<&Served>) -> Value {
+    let own = Sandbox::new(INBOX);
+    let sandbox = served.map_or(&own, |served| &served.desk);
+    let variables: Vec<_> = sandbox
+        .command([""; 0])
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    let mut command = Command::new(program);
+    command
+        .arg(script)
+        .arg(INBOX)
+        .args(args)
+        .current_dir(sandbox.folder())
+        .env_clear()
+        .envs(variables);
+    if let Some(served) = served {
+        command
+            .env("MCP_URL", format!("{}/mcp", served.url))
+            .env("MCP_TOKEN", served.token("quinn", ""));
+    }
+    let out = run(&mut command);
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("not JSON ({error}): {out}"))
+}
+
+/// What every client must have seen.
+#[track_caller]
+fn check(seen: &Value) {
+    let tools = seen["tools"].as_array().expect("there are tools");
+    assert!(
+        tools.contains(&"send_message".into()) && tools.len() <= 8,
+        "{seen}"
+    );
+    assert_eq!(seen["mail"]["messages"][0]["body"], "as in the brief");
+    assert_eq!(seen["claimed"]["thread"]["status"], "claimed");
+    assert_eq!(seen["asked"]["message"]["summary"], "Email");
+    assert_eq!(seen["progressed"], true);
+    assert_eq!(seen["done"]["thread"]["status"], "done");
+    assert_eq!(seen["refused"]["isError"], true);
+    assert_eq!(
+        seen["refused"]["structured"]["error"]["code"],
+        "thread_not_found"
+    );
+    let text = seen["refused"]["text"].as_str().expect("there is a text");
+    assert!(
+        text.starts_with("thread_not_found: ") && text.contains("\nhint: inbox "),
+        "{text}"
+    );
+    assert_eq!(seen["cancelled"], true);
+    assert_eq!(seen["after"], "done");
+    assert_eq!(seen["updated"], "inbox://inbox");
+}
+
+fn node_plays(kit: &str, mode: &str, served: Option<&Served>) -> Value {
+    let seen = play("node", &node().join("client.mjs"), &[kit, mode], served);
+    check(&seen);
+    assert_eq!(seen["server"], "inbox");
+    assert_eq!(seen["templates"][0], "inbox://thread/{id}");
+    assert!(
+        seen["instructions"]
+            .as_str()
+            .is_some_and(|text| text.contains("check_inbox"))
+    );
+    seen
+}
+
+fn python_plays(mode: &str, served: Option<&Served>) -> Value {
+    let script = crate::root().join("crates/inbox/tests/suite/mcp/client.py");
+    let seen = play(&python().display().to_string(), &script, &[mode], served);
+    check(&seen);
+    seen
+}
+
+#[test]
+fn the_typescript_sdk_of_2025_11_25_plays_the_whole_story() {
+    node_plays("sdk", "legacy", None);
+}
+
+#[test]
+fn the_typescript_client_plays_the_whole_story_with_a_session() {
+    assert_eq!(
+        node_plays("client", "legacy", None)["version"],
+        "2025-11-25"
+    );
+}
+
+#[test]
+fn the_typescript_client_plays_the_whole_story_without_a_session() {
+    assert_eq!(
+        node_plays("client", "modern", None)["version"],
+        "2026-07-28"
+    );
+}
+
+#[test]
+fn the_python_sdk_plays_the_whole_story_with_a_session() {
+    assert_eq!(python_plays("legacy", None)["version"], "2025-11-25");
+}
+
+#[test]
+fn the_python_sdk_plays_the_whole_story_without_a_session() {
+    assert_eq!(python_plays("2026-07-28", None)["version"], "2026-07-28");
+}
+
+#[test]
+fn every_sdk_plays_the_whole_story_over_http() {
+    for (kit, mode) in [
+        ("sdk", "legacy"),
+        ("client", "legacy"),
+        ("client", "modern"),
+    ] {
+        node_plays(kit, mode, Some(&Served::start()));
+    }
+    for mode in ["legacy", "2026-07-28"] {
+        python_plays(mode, Some(&Served::start()));
+    }
+}
