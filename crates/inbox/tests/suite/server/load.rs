@@ -163,9 +163,8 @@ fn writes_that_come_together_share_commits_and_each_keeps_its_own_fate() {
                     for turn in 0..EACH {
                         // Every fifth is refused, after it has begun to write.
                         let is_bad = turn % 5 == 4;
-                        let to = if is_bad { "session-that-is-not" } else { "bob" };
-                        let kind = if is_bad { "@nobody-there" } else { to };
-                        let body = format!(r#"{{"to":["{kind}"],"subject":"{client} {turn}"}}"#);
+                        let to = if is_bad { "@nobody-there" } else { "bob" };
+                        let body = format!(r#"{{"to":["{to}"],"subject":"{client} {turn}"}}"#);
                         stream
                             .write_all(&post("/v1/send", address, &headers, &body))
                             .unwrap();
