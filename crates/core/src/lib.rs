@@ -25,5 +25,5 @@ pub use name::{AgentName, Label, SessionId};
 pub use record::{Artifact, Event, Lease, Message, Thread};
 pub use roster::{Agent, Session, Token};
 pub use word::{
-    AgentKind, Auth, EventType, Kind, Priority, RefType, Scope, SessionState, Status, Step,
+    AgentKind, Auth, Door, EventType, Kind, Priority, RefType, Scope, SessionState, Status, Step,
 };

@@ -93,7 +93,7 @@ pub(crate) fn parse_or_number<W: Word>(
 macro_rules! not_numbered {
     ($($name:ident)*) => {$( impl $name { pub(crate) const NUMBERED: bool = false; } )*};
 }
-not_numbered! { Status Kind EventType Auth AgentKind RefType SessionState Step Scope }
+not_numbered! { Status Kind EventType Auth AgentKind RefType SessionState Step Door Scope }
 impl crate::address::Mode {
     pub(crate) const NUMBERED: bool = false;
 }
@@ -247,6 +247,30 @@ words! {
         Read = 3 "read",
         /// The reader has handled it.
         Acked = 4 "acked",
+    }
+}
+
+words! {
+    /// The door of a client by which a session was told of mail.
+    Door "door" {
+        /// The monitor that Claude Code runs beside a session.
+        Monitor = 1 "monitor",
+        /// A hook of Claude Code that ends when mail comes.
+        AsyncRewake = 2 "async_rewake",
+        /// Codex's queue of messages for a session.
+        CodexQueue = 3 "codex_queue",
+        /// The plugin in opencode.
+        OpencodePlugin = 4 "opencode_plugin",
+        /// The hook at a session's start.
+        HookStart = 5 "hook_start",
+        /// The hook with a prompt: the session's next turn.
+        HookPrompt = 6 "hook_prompt",
+        /// The hook after a tool.
+        HookTool = 7 "hook_tool",
+        /// The hook at a turn's end.
+        HookStop = 8 "hook_stop",
+        /// The hook before a summary.
+        HookCompact = 9 "hook_compact",
     }
 }
 

@@ -4,7 +4,8 @@ use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::text::visible;
 use inbox_core::{
-    AgentName, EventId, Kind, Message, MessageId, Priority, Refusal, Status, Step, ThreadId, limit,
+    AgentName, Door, EventId, Kind, Message, MessageId, Priority, Refusal, Status, Step, ThreadId,
+    limit,
 };
 use inbox_store::{Abort, Pressing, Reader, ThreadFilter, Tx};
 use schemars::JsonSchema;
@@ -57,6 +58,9 @@ pub struct Glance {
     /// Show at most so many headers; 5 unless told otherwise
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
+    /// Note on the receipts by which door of its client the session was told
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub door: Option<Door>,
     /// Whether nothing may be answered without proof that the store is sound: who is silent then anyway saves the
     /// time of it.
     #[serde(skip, default)]
@@ -165,10 +169,10 @@ impl Operation for Glance {
                 } else {
                     Step::Shown
                 };
-                tx.receipt(&reader, message.message_id, step, None)?;
+                tx.receipt_by(self.door, &reader, message.message_id, step, None)?;
             }
             for id in &found.counted {
-                tx.receipt(&reader, *id, Step::Offered, None)?;
+                tx.receipt_by(self.door, &reader, *id, Step::Offered, None)?;
             }
             self.answer(tx, agent, found)
         })

@@ -83,7 +83,7 @@ pub use token::{OneToken, TokenCreate, TokenList, TokenRevoke, Tokens};
 pub use typed::{decode_json, decode_request, refusal as typed_refusal};
 pub use update::{Update, UpdateStatus};
 pub use wait_reply::{WaitReply, Waited};
-pub use wake::{Wake, Woken};
+pub use wake::Woken;
 pub use watch::{Watch, Watched};
 
 /// Something that is done with every operation.

@@ -1,7 +1,7 @@
 //! `receipts`: how far a message has come.
 
 use inbox_core::record::Millis;
-use inbox_core::{Address, AgentName, EventId, Message, MessageId, Refusal, SessionId, Step};
+use inbox_core::{Address, AgentName, Door, EventId, Message, MessageId, Refusal, SessionId, Step};
 use inbox_store::{Abort, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,14 @@ pub struct Rung {
     pub step: String,
     /// When its client was told of it.
     pub offered_at: Option<Millis>,
+    /// By which door of the client it was told, where one was named.
+    #[serde(default)]
+    pub offered_by: Option<Door>,
     /// When it was put before the reader.
     pub shown_at: Option<Millis>,
+    /// By which door of the client it came there, where one was named.
+    #[serde(default)]
+    pub shown_by: Option<Door>,
     /// When the reader took it.
     pub read_at: Option<Millis>,
     /// When it was handled.
@@ -88,8 +94,14 @@ fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>
         let rung = rung(&mut found, &receipt.agent, receipt.session.as_ref());
         let at = Some(receipt.at);
         match receipt.step {
-            Step::Offered => rung.offered_at = rung.offered_at.or(at),
-            Step::Shown => rung.shown_at = rung.shown_at.or(at),
+            Step::Offered => {
+                rung.offered_at = rung.offered_at.or(at);
+                rung.offered_by = rung.offered_by.or(receipt.door);
+            }
+            Step::Shown => {
+                rung.shown_at = rung.shown_at.or(at);
+                rung.shown_by = rung.shown_by.or(receipt.door);
+            }
             Step::Read => rung.read_at = rung.read_at.or(at),
             Step::Acked => rung.acked_at = rung.acked_at.or(at),
         }
@@ -150,7 +162,9 @@ fn rung<'a>(
             session_id: session.cloned(),
             step: String::new(),
             offered_at: None,
+            offered_by: None,
             shown_at: None,
+            shown_by: None,
             read_at: None,
             acked_at: None,
             acted_at: None,
@@ -158,6 +172,24 @@ fn rung<'a>(
         found.len() - 1
     });
     &mut found[index]
+}
+
+impl Rung {
+    /// By which doors it came, in words that follow the step.
+    fn told(&self) -> String {
+        let said = |word: &str, door: Option<Door>| {
+            let door = door?.name().replace('_', " ");
+            Some(match word {
+                word if word == self.step => format!(" by {door}"),
+                word => format!(", {word} by {door}"),
+            })
+        };
+        let (shown, offered) = (
+            said("shown", self.shown_by),
+            said("offered", self.offered_by),
+        );
+        shown.into_iter().chain(offered).collect()
+    }
 }
 
 impl Answer for Ladder {
@@ -177,7 +209,8 @@ impl Answer for Ladder {
                 .as_ref()
                 .map(|id| format!(" ({id})"))
                 .unwrap_or_default();
-            page = page.line(format!("  {}{session}  {}", rung.agent_id, rung.step));
+            let told = rung.told();
+            page = page.line(format!("  {}{session}  {}{told}", rung.agent_id, rung.step));
         }
         page
     }

@@ -3,8 +3,8 @@
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{
-    Address, AgentKind, AgentName, EventId, Message, MessageId, Mode, SessionId, SessionState,
-    Step, ThreadId,
+    Address, AgentKind, AgentName, Door, EventId, Message, MessageId, Mode, SessionId,
+    SessionState, Step, ThreadId,
 };
 
 use crate::error::StoreError;
@@ -56,6 +56,8 @@ pub struct Receipt {
     pub at: Millis,
     /// For which address, when it is an acknowledgement.
     pub address: Option<Address>,
+    /// By which door of the reader's client, where one was named.
+    pub door: Option<Door>,
 }
 
 impl Reader {
@@ -263,6 +265,18 @@ impl Tx<'_> {
         step: Step,
         address_no: Option<i64>,
     ) -> Result<bool, StoreError> {
+        self.receipt_by(None, reader, message, step, address_no)
+    }
+
+    /// The same, with the door of the reader's client by which it came.
+    pub fn receipt_by(
+        &mut self,
+        door: Option<Door>,
+        reader: &Reader,
+        message: MessageId,
+        step: Step,
+        address_no: Option<i64>,
+    ) -> Result<bool, StoreError> {
         let now = self.now().0;
         let params = [
             message.key().into(),
@@ -272,6 +286,7 @@ impl Tx<'_> {
             reader.session_no().into(),
             now.into(),
             reader.session_id.as_ref().map(SessionId::as_str).into(),
+            door.map(Door::code).into(),
         ];
         Ok(self.first(&sql::INSERT_RECEIPT, &params)?.is_some())
     }
@@ -309,12 +324,15 @@ impl Tx<'_> {
                 let address = row
                     .maybe_text()?
                     .and_then(|text| Address::from_stored(&text).ok());
+                // A newer program may know more doors.
+                let door = row.maybe_int()?.and_then(Door::from_code);
                 Ok(Receipt {
                     step,
                     agent,
                     session,
                     at,
                     address,
+                    door,
                 })
             })
             .collect()

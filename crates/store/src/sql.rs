@@ -372,10 +372,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(5 "0005_team" differs),
     migration!(6 "0006_speed" differs),
     migration!(7 "0007_tokens" differs),
+    migration!(8 "0008_doors"),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 7;
+pub const SCHEMA_VERSION: i64 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -449,6 +450,7 @@ mod tests {
             0xdf99_d816_80d3_2f2c,
             0xb99e_0e55_29f7_40e9,
             0x314f_fa40_099b_473e,
+            0xc791_cbf5_a796_28a5,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

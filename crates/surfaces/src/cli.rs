@@ -19,6 +19,9 @@ use inbox_core::{AgentName, Code, Refusal, SessionId};
 
 use print::Printer;
 
+/// The status by which a hook of Claude Code wakes its session.
+const REWAKE: u8 = 2;
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -28,6 +31,8 @@ pub(crate) enum Ended {
     Nothing,
     /// It failed by this code, and has said so in its own answer.
     Failed(Code),
+    /// It waited for mail at a hook of a client that takes this status for a reason to go on.
+    Rewake,
 }
 
 /// What every command is given.
@@ -70,6 +75,7 @@ fn run(argv: Vec<OsString>) -> ExitCode {
         Ok(Ended::Something) => ExitCode::SUCCESS,
         Ok(Ended::Nothing) => ExitCode::from(inbox_core::error::EXIT_NOTHING),
         Ok(Ended::Failed(code)) => ExitCode::from(code.exit()),
+        Ok(Ended::Rewake) => ExitCode::from(REWAKE),
         Err(refusal) if local::hook_is_called(&argv) => local::hook_failed(&refusal),
         Err(refusal) => {
             printer.refusal(&refusal);

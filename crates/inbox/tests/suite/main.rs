@@ -1,6 +1,8 @@
 //! The tests of the real binary: one program, so that it links once.
 
 mod cli;
+#[cfg(test)]
+mod clients;
 // Its helpers are tests too, which clippy knows only by this.
 mod damage;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `setup` and `monitor`: what clients are given, that nothing of anybody else's is lost, and that the real
 //! clients read it.
 
-mod clients;
+pub(crate) mod clients;
 mod home;
 mod monitor;
 mod proof;

@@ -227,6 +227,7 @@ pub(super) static TABLES: &[Table] = &[
             "session_no",
             "created_at",
             "session",
+            "door",
         ],
         key: &[EVENT, "step", "address_no", "agent_no", "session_no"],
         entry: Entry::Named,

@@ -7,6 +7,8 @@ mod hook;
 mod init;
 mod migrate;
 mod monitor;
+mod presence;
+mod process;
 mod serve;
 mod setup;
 mod wire;

@@ -140,14 +140,14 @@ impl Away {
 
 /// Says now and then that a session which waits is there: it would count as dead otherwise.
 #[derive(Default)]
-struct Beats {
+pub(crate) struct Beats {
     next: Option<Instant>,
 }
 
 impl Beats {
     const EVERY: Duration = Duration::from_mins(5);
 
-    fn now_and_then(&mut self, inbox: &Inbox, caller: &Caller) {
+    pub(crate) fn now_and_then(&mut self, inbox: &Inbox, caller: &Caller) {
         if caller.session.is_none() {
             return;
         }
@@ -177,10 +177,10 @@ pub(crate) fn reader_has_gone() -> bool {
 /// Lets the system wake this process a little late, together with others who wait: a thousand that each
 /// look once a second then share a few wake-ups of the processor. A ring is not late.
 #[cfg(target_os = "linux")]
-fn be_woken_with_others() {
+pub(crate) fn be_woken_with_others() {
     const LATE_NANOS: u64 = 50_000_000;
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(LATE_NANOS));
 }
 
 #[cfg(not(target_os = "linux"))]
-fn be_woken_with_others() {}
+pub(crate) fn be_woken_with_others() {}

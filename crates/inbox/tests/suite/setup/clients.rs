@@ -10,19 +10,19 @@ use serde_json::Value;
 use super::home::Home;
 
 /// A client's package and version, and the program in it.
-struct Package {
+pub(crate) struct Package {
     name: &'static str,
     version: &'static str,
     program: &'static str,
 }
 
-const CLAUDE: Package = Package {
+pub(crate) const CLAUDE: Package = Package {
     name: "@anthropic-ai/claude-code",
     version: "2.1.325",
     program: "claude",
 };
 
-const CODEX: Package = Package {
+pub(crate) const CODEX: Package = Package {
     name: "@openai/codex",
     version: "0.166.0",
     program: "codex",
@@ -35,7 +35,7 @@ const GEMINI: Package = Package {
 };
 
 /// The program of a package, installed once below the build's own folder.
-fn installed(package: &Package) -> PathBuf {
+pub(crate) fn installed(package: &Package) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let short = package.name.rsplit('/').next().unwrap();
     let place = target

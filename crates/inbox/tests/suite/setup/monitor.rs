@@ -112,7 +112,8 @@ fn a_session_and_a_store_that_come_later_are_waited_for() {
 
 #[test]
 fn what_one_session_was_told_is_not_told_twice_and_is_on_the_receipt() {
-    let inbox = Sandbox::new(INBOX);
+    let mut inbox = Sandbox::new(INBOX);
+    inbox.set("INBOX_WAKE_AT_MOST_EVERY_SECONDS", "0");
     session(&inbox, "luna", "s-1");
     let first = send(&inbox, "mindy", &[]);
     let mut child = start(&inbox, "s-1");
@@ -127,6 +128,7 @@ fn what_one_session_was_told_is_not_told_twice_and_is_on_the_receipt() {
     };
     stop(child);
     assert_eq!(rung["step"], "offered", "{rung}");
+    assert_eq!(rung["offered_by"], "monitor", "{rung}");
     assert_eq!(rung["session_id"], "s-1");
     send(&inbox, "quinn", &[]);
     let mut child = start(&inbox, "s-1");

@@ -1,14 +1,17 @@
 //! `doctor`: is the store sound, and what to do when it is not.
 
+mod doors;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Refusal, Session};
 use inbox_ops::{Block, Cell, Page};
 use inbox_store::{Location, Store};
 use serde::Serialize;
 use serde_json::json;
 
+use super::setup::wiring::Wiring;
 use crate::cli::{Context, Ended, config, find};
 
 /// What one check found.
@@ -18,18 +21,41 @@ struct Check {
     status: &'static str,
     message: String,
     hint: String,
+    /// Whose session it is about, and by which doors that learns of mail.
+    #[serde(flatten)]
+    about: Option<About>,
     /// What an error is called, so that `doctor` fails by the same code as other commands.
     #[serde(skip)]
     code: Option<Code>,
 }
 
+/// The session that a check is about.
+#[derive(Debug, Serialize)]
+struct About {
+    agent_id: String,
+    session_id: String,
+    doors: Vec<String>,
+}
+
 impl Check {
+    fn of_session(self, session: &Session, doors: Vec<String>) -> Self {
+        Check {
+            about: Some(About {
+                agent_id: session.agent_id.to_string(),
+                session_id: session.session_id.as_str().to_owned(),
+                doors,
+            }),
+            ..self
+        }
+    }
+
     fn ok(name: &'static str, message: impl Into<String>) -> Self {
         Check {
             name,
             status: "ok",
             message: message.into(),
             hint: String::new(),
+            about: None,
             code: None,
         }
     }
@@ -40,6 +66,7 @@ impl Check {
             status: "warning",
             message: message.into(),
             hint: hint.to_owned(),
+            about: None,
             code: None,
         }
     }
@@ -50,6 +77,7 @@ impl Check {
             status: "error",
             message: refusal.message.clone(),
             hint: refusal.hint.clone(),
+            about: None,
             code: Some(refusal.code),
         }
     }
@@ -84,20 +112,25 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
             checks.push(bell(store));
         }
     }
-    checks.extend(of_clients());
+    let clients = super::setup::wiring::of_clients();
+    let doors = store
+        .as_ref()
+        .map(|store| doors::of_roster(store, &clients));
+    checks.extend(of_clients(clients));
+    checks.extend(doors.into_iter().flatten());
     report(context, &checks)
 }
 
 /// The clients of this user: a client that is not wired is no fault of the store.
-fn of_clients() -> impl Iterator<Item = Check> {
-    let check = |found: super::setup::wiring::Wiring| {
+fn of_clients(found: Vec<Wiring>) -> impl Iterator<Item = Check> {
+    let check = |found: Wiring| {
         if found.is_fine {
             Check::ok(found.client, found.message)
         } else {
             Check::warning(found.client, found.message, &found.hint)
         }
     };
-    super::setup::wiring::of_clients().into_iter().map(check)
+    found.into_iter().map(check)
 }
 
 fn report(context: &Context, checks: &[Check]) -> Result<Ended, Refusal> {

@@ -1,30 +1,48 @@
-//! `monitor`: what an agent's client runs beside a session, to wake it when it is idle.
+//! `monitor`: what runs beside a session of an agent's client, to wake it when it is idle.
 //!
-//! It prints one line for each wake and nothing else. It lives as long as its client: one that ended early
-//! would be reported to the agent in every folder without a store, and that costs more than waiting.
+//! One process watches for a session: whoever has the lock. It makes one wake of all that is new, at most as often as
+//! the recipient has configured, and only while the session waits for its user: in the midst of a turn the hooks
+//! tell of mail. It lives as long as its client: one that ended early would be reported to the agent in every
+//! folder without a store, and that costs more than waiting.
+
+mod desk;
+mod knock;
+mod life;
 
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgMatches, Command};
-use inbox_core::{Code, Refusal, SessionId};
-use inbox_ops::{Caller, Inbox, Wake, Watch, Woken};
-use inbox_store::bell::{Key, PATIENCE};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use inbox_core::{Code, Door, Refusal, SessionId};
+use inbox_ops::Woken;
+use inbox_store::bell::PATIENCE;
 
-use super::super::print::complain;
-use super::super::{Context, Ended, config, far, find, operation, wait};
-use crate::far::Far;
+use self::desk::{Desk, Found};
+use self::knock::Knock;
+use self::life::Life;
+use super::presence::{Presence, Standing, Watch};
+use super::setup::Client;
+use crate::cli::print::complain;
+use crate::cli::{Context, Ended, find};
 
-/// How long one wait at a server is, in seconds: only between two of them is the client looked for.
-const TURN: u32 = 10;
+pub(super) use self::knock::start_for_codex;
 
 /// How long to leave a store alone that is not there or cannot be used.
 const AGAIN: Duration = Duration::from_secs(5);
+
+/// How long a door is left alone that did not open.
+const SHUT: Duration = Duration::from_secs(30);
+
+/// How long Claude Code's hook waits for the turn to end at whose end it was started.
+const TURNS_END: Duration = Duration::from_secs(10);
+
+/// How long a session without a window is watched for: its next prompt starts another watch.
+const UNATTENDED: Duration = Duration::from_hours(1);
 
 pub(super) fn describe(command: Command) -> Command {
     command
         .about("Print a line when there is new mail for a session, until its client ends")
         .long_about(
-            "Print a line when there is new mail for a session, until its client ends\n\nA client runs it beside a session, and its lines wake the agent. Several messages are one line, at most one line in wake.at_most_every_seconds. The session is --session, or the one that the client names in the environment.",
+            "Print a line when there is new mail for a session, until its client ends\n\nA client runs it beside a session, and its lines wake the agent. Several messages are one line, at most one line in wake.at_most_every_seconds, and none in the midst of a turn. The session is --session, or the one that the client names in the environment. With another door than the client's own monitor it prints no lines: codex_queue runs codex queue for each, async_rewake ends with status 2 and the line on standard error.",
         )
         .arg(
             Arg::new("client")
@@ -32,37 +50,58 @@ pub(super) fn describe(command: Command) -> Command {
                 .required(true)
                 .help("The client that runs it: claude, opencode or another that setup knows"),
         )
+        .arg(
+            Arg::new("door")
+                .long("door")
+                .value_name("DOOR")
+                .value_parser(["monitor", "async_rewake", "codex_queue", "opencode_plugin"])
+                .help("Wake by this door, and name it on the receipts"),
+        )
+        .arg(
+            Arg::new("process")
+                .long("process")
+                .value_name("NUMBER")
+                .value_parser(value_parser!(i32))
+                .help("Live as long as this process of the client, and not as the one that started it"),
+        )
 }
 
 pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
     let client = matches.get_one::<String>("client");
-    let client: super::setup::Client = client.map_or("", String::as_str).parse()?;
+    let client: Client = client.map_or("", String::as_str).parse()?;
+    let door = match matches.get_one::<String>("door") {
+        Some(door) => door.parse()?,
+        None => client.door(),
+    };
     let session = session(context, client)?;
-    let mut life = Life::begin();
-    let mut said = String::new();
-    loop {
-        let outcome = match far::server(context) {
-            Ok(Some(far)) => watch_far(&far, &session, &mut life, context),
-            Ok(None) => operation::open(context)
-                .and_then(|inbox| watch(&inbox, &session, &mut life, context)),
-            Err(refusal) => Err(refusal),
-        };
-        let Err(refusal) = outcome else {
-            return Ok(Ended::Something);
-        };
-        // A folder without a store is the usual case, and `inbox init` may come; a session begins with its first hook.
-        let is_usual = matches!(refusal.code, Code::StoreNotFound | Code::SessionNotFound);
-        if !is_usual && said != refusal.message {
-            complain(&format!("inbox monitor: {}", refusal.message));
-            said = refusal.message;
-        }
-        if !life.goes_on_for(AGAIN) {
-            return Ok(Ended::Something);
-        }
+    let process = matches.get_one::<i32>("process").copied();
+    if door == Door::AsyncRewake && !is_attended_claude() {
+        return Ok(Ended::Something);
     }
+    let mut monitor = Monitor {
+        presence: Presence::of(&session),
+        life: Life::begin(client, door, process)?,
+        knock: Knock::new(door, client, &session, process),
+        watch: None,
+        client,
+        door,
+        session,
+        has_begun: Instant::now(),
+        attended_at: Instant::now(),
+        was_idle: false,
+    };
+    if !monitor.has_the_watch() {
+        return Ok(Ended::Something);
+    }
+    monitor.until_over(context)
 }
 
-fn session(context: &Context, client: super::setup::Client) -> Result<SessionId, Refusal> {
+/// Whether a person sits before Claude Code: without one, it waits for this hook before it ends.
+fn is_attended_claude() -> bool {
+    find::variable("CLAUDE_CODE_ENTRYPOINT").is_none_or(|how| how == "cli")
+}
+
+fn session(context: &Context, client: Client) -> Result<SessionId, Refusal> {
     if let Some(session) = &context.session {
         return Ok(session.clone());
     }
@@ -80,120 +119,200 @@ fn session(context: &Context, client: super::setup::Client) -> Result<SessionId,
     })
 }
 
-/// Prints a line for each wake, until the client is gone.
-fn watch(
-    inbox: &Inbox,
-    session: &SessionId,
-    life: &mut Life,
-    context: &Context,
-) -> Result<(), Refusal> {
-    let Some(caller) = introduced(inbox, session, life)? else {
-        return Ok(());
-    };
-    let pause = inbox.config().wake.at_most_every_seconds;
-    let pause = Duration::from_secs(u64::try_from(pause).unwrap_or(0));
-    wait::until_over(&Wake {}, inbox, &caller, |woken, _| {
-        if woken.is_left {
-            return Ok(false);
-        }
-        if !context.printer.stream_item(woken)? {
-            return Ok(false);
-        }
-        woken.offered(inbox, &caller)?;
-        // What comes meanwhile waits in the store and is one wake.
-        Ok(life.goes_on_for(pause))
-    })?;
-    Ok(())
+/// One who watches for a session's mail.
+struct Monitor {
+    client: Client,
+    door: Door,
+    session: SessionId,
+    presence: Option<Presence>,
+    /// The right to wake it, where there is a place for that.
+    watch: Option<Watch>,
+    life: Life,
+    knock: Knock,
+    has_begun: Instant,
+    /// When the session last had a window.
+    attended_at: Instant,
+    /// Whether it was seen to wait for its user.
+    was_idle: bool,
 }
 
-/// The same at a server, which is asked in turns.
-fn watch_far(
-    far: &Far,
-    session: &SessionId,
-    life: &mut Life,
-    context: &Context,
-) -> Result<(), Refusal> {
-    let caller = Caller {
-        session: Some(session.clone()),
-        ..Caller::local(None)
-    };
-    let pause = config::load_here(None)?.wake.at_most_every_seconds;
-    let pause = Duration::from_secs(u64::try_from(pause).unwrap_or(0));
-    while !life.is_over() {
-        let found = far.call(&Wake::glance(true), &caller)?;
-        let woken = Woken::from(&found);
-        if woken.line.is_some() {
-            if !context.printer.stream_item(&woken)? {
-                return Ok(());
-            }
-            far.call(&Wake::glance(false), &caller)?;
-            if !life.goes_on_for(pause) {
-                return Ok(());
-            }
-            continue;
-        }
-        let request = Watch {
-            after_event: Some(found.next_event_id),
-            timeout_seconds: Some(TURN),
-            ..Watch::default()
+/// What to do with mail that there is.
+enum Now {
+    Wake,
+    /// Not yet: look again after so long.
+    Later(Duration),
+    /// This process is not needed any more.
+    End,
+}
+
+impl Monitor {
+    /// Waits for its turn to watch; whether it has come. A client's own monitor stands by while another process
+    /// watches, the others leave it to that one.
+    fn has_the_watch(&mut self) -> bool {
+        let Some(presence) = self.presence.clone() else {
+            return true;
         };
-        far::until_over(far, &request, &caller, |_, _| Ok(false))?;
-    }
-    Ok(())
-}
-
-/// The caller by its session, as soon as the session has begun; nobody when the client ends before.
-fn introduced(
-    inbox: &Inbox,
-    session: &SessionId,
-    life: &mut Life,
-) -> Result<Option<Caller>, Refusal> {
-    let mut listener = inbox.store().listen(&Key::Any);
-    loop {
-        listener.rearm();
-        let caller = Caller {
-            session: Some(session.clone()),
-            ..Caller::local(None)
-        };
-        let caller = inbox.introduce(caller)?;
-        if caller.agent.is_some() {
-            return Ok(Some(caller));
-        }
-        if life.is_over() {
-            return Ok(None);
-        }
-        listener.wait(PATIENCE);
-    }
-}
-
-/// The life of whoever started this process and reads what it prints.
-struct Life {
-    parent: Option<rustix::process::Pid>,
-}
-
-impl Life {
-    fn begin() -> Self {
-        Life {
-            parent: rustix::process::getppid(),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        rustix::process::getppid() != self.parent || wait::reader_has_gone()
-    }
-
-    /// Waits so long; whether there is still somebody to wait for.
-    fn goes_on_for(&mut self, time: Duration) -> bool {
-        let end = Instant::now() + time;
+        presence.sweep();
+        let stands_by = matches!(self.door, Door::Monitor | Door::OpencodePlugin);
+        let until = Instant::now() + AGAIN;
         loop {
-            if self.is_over() {
-                return false;
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            self.watch = presence.watch(self.door);
+            if self.watch.is_some() {
                 return true;
             }
-            std::thread::sleep(left.min(PATIENCE));
+            // Who only looks whether there is a watch has the lock for a moment.
+            let is_over = !stands_by && Instant::now() > until;
+            if is_over || !self.life.goes_on_for(PATIENCE / 4) {
+                return false;
+            }
+        }
+    }
+
+    fn until_over(&mut self, context: &Context) -> Result<Ended, Refusal> {
+        let mut said = String::new();
+        loop {
+            let refusal = match self.at_desk(context) {
+                Ok(ended) => return Ok(ended),
+                Err(refusal) => refusal,
+            };
+            // A folder without a store is the usual case, and `inbox init` may come; a session begins with its
+            // first hook.
+            let is_usual = matches!(refusal.code, Code::StoreNotFound | Code::SessionNotFound);
+            if !is_usual && said != refusal.message {
+                complain(&format!("inbox monitor: {}", refusal.message));
+                said = refusal.message;
+            }
+            if !self.life.goes_on_for(AGAIN) {
+                return Ok(Ended::Something);
+            }
+        }
+    }
+
+    /// Wakes the session whenever there is a reason, until its client is gone.
+    fn at_desk(&mut self, context: &Context) -> Result<Ended, Refusal> {
+        let Some(mut desk) = Desk::open(context, &self.session, &mut self.life)? else {
+            return Ok(Ended::Something);
+        };
+        let pause = desk.pause()?;
+        while !self.life.is_over() {
+            let found = match desk.look(self.door)? {
+                Found::Ended => return Ok(Ended::Something),
+                Found::Mail(found) => found,
+            };
+            let promised = self.watch.as_ref().and_then(Watch::promised);
+            let woken = match promised {
+                Some(line) => Woken::of(line),
+                None => Woken::from(&found),
+            };
+            let Some(line) = &woken.line else {
+                if !self.is_wanted() {
+                    return Ok(Ended::Something);
+                }
+                let is_attended = self.is_attended();
+                desk.wait(&found, is_attended, &self.life)?;
+                continue;
+            };
+            match self.now(pause) {
+                Now::End => return Ok(Ended::Something),
+                Now::Later(time) => {
+                    self.life.goes_on_for(time);
+                    continue;
+                }
+                Now::Wake => {}
+            }
+            if self.door == Door::CodexQueue {
+                // Its turn may begin before the queue says so, and what is not noted by then is told twice.
+                if let Some(watch) = &mut self.watch {
+                    watch.promise(line);
+                }
+                desk.note(self.door)?;
+                if !self.knock.wake(&woken, line, context)? {
+                    self.life.goes_on_for(SHUT);
+                    continue;
+                }
+            } else {
+                if !self.knock.wake(&woken, line, context)? {
+                    return Ok(Ended::Something);
+                }
+                desk.note(self.door)?;
+            }
+            self.woke();
+            if self.door == Door::AsyncRewake {
+                return Ok(Ended::Rewake);
+            }
+        }
+        Ok(Ended::Something)
+    }
+
+    /// Whether the session may be woken now.
+    fn now(&mut self, pause: Duration) -> Now {
+        if !self.is_wanted() {
+            return Now::End;
+        }
+        if !self.is_attended() {
+            return Now::Later(AGAIN);
+        }
+        if self.standing() == Standing::Busy {
+            return Now::Later(PATIENCE);
+        }
+        let rest = self.watch.as_ref().map(|watch| watch.rest(pause));
+        match rest.unwrap_or_default() {
+            Duration::ZERO => Now::Wake,
+            rest => Now::Later(rest.min(PATIENCE)),
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        self.presence
+            .as_ref()
+            .map_or(Standing::Unknown, Presence::standing)
+    }
+
+    /// Whether this process is still the one to wake the session.
+    fn is_wanted(&mut self) -> bool {
+        let is_attended = self.is_attended();
+        let is_current = self.watch.as_ref().is_none_or(Watch::is_current);
+        // The monitor of a session that has ended and goes on again takes the new watch.
+        let is_current = is_current
+            || matches!(self.door, Door::Monitor | Door::OpencodePlugin) && self.has_the_watch();
+        if self.door != Door::AsyncRewake {
+            return is_current && (is_attended || self.attended_at.elapsed() < UNATTENDED);
+        }
+        // The hook is started at each turn's end. In the next turn it is of no use, and the turn that it was started
+        // by ends beside it.
+        match self.standing() {
+            Standing::Busy => !self.was_idle && self.has_begun.elapsed() < TURNS_END,
+            Standing::Idle | Standing::Unknown => {
+                self.was_idle = true;
+                is_current
+            }
+        }
+    }
+
+    /// Whether somebody has the session before them. A client that keeps sessions without a window does not say
+    /// which: as many as there are windows count, those that were used last.
+    fn is_attended(&mut self) -> bool {
+        let Some(presence) = &self.presence else {
+            return true;
+        };
+        let is_attended = !self.life.is_a_daemons()
+            || presence.later(self.client.name())
+                < super::process::Process::windows(self.client.name());
+        if is_attended {
+            self.attended_at = Instant::now();
+        }
+        is_attended
+    }
+
+    /// The session was woken: it is in a turn until its hooks say otherwise. Without hooks nobody would.
+    fn woke(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.woke();
+        }
+        if let Some(presence) = &self.presence
+            && presence.standing() != Standing::Unknown
+        {
+            presence.note(self.client.name(), Standing::Busy);
         }
     }
 }

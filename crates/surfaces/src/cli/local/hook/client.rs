@@ -3,7 +3,7 @@
 //! Text that a client gives to its model as context may have the headers of mail. Where a client takes an answer
 //! for a person's word, it gets a pointer and no word of the mail.
 
-use inbox_core::{Refusal, SessionId};
+use inbox_core::{Door, Refusal, SessionId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -79,6 +79,18 @@ impl Event {
             Event::Stop => "stop",
             Event::End => "end",
             Event::Compact => "compact",
+        }
+    }
+
+    /// The door by which a session is told of mail at it.
+    pub(super) fn door(self) -> Option<Door> {
+        match self {
+            Event::SessionStart => Some(Door::HookStart),
+            Event::Prompt => Some(Door::HookPrompt),
+            Event::AfterTool => Some(Door::HookTool),
+            Event::Stop => Some(Door::HookStop),
+            Event::Compact => Some(Door::HookCompact),
+            Event::End => None,
         }
     }
 

@@ -9,6 +9,8 @@ use inbox_ops::{
 use inbox_store::Location;
 
 use super::client::{Client, Event, Input, Taken};
+use crate::cli::local::monitor::start_for_codex;
+use crate::cli::local::presence::{Presence, Standing};
 use crate::cli::{Context, config, far, find, operation};
 use crate::far::Far;
 
@@ -68,11 +70,43 @@ pub(super) fn take(
         session: named.or_else(|| find::variable(client.session_variable())?.parse().ok()),
         ..Caller::local(asked.agent.clone())
     };
-    let text = match &asked.server {
-        Some(far) => at_server(client, event, input, far, &caller)?,
-        None => at_store(client, event, input, asked, caller)?,
+    let session = caller.session.clone();
+    let outcome = match &asked.server {
+        Some(far) => at_server(client, event, input, far, &caller),
+        None => match find::store(asked.db.as_deref()) {
+            Ok(location) => at_store(client, event, input, asked, &location, caller),
+            // The hooks of a person's own configuration run in projects without a store too.
+            Err(refusal) if refusal.code == Code::StoreNotFound => return Ok(None),
+            Err(refusal) => Err(refusal),
+        },
     };
-    Ok(text.and_then(|text| client.answer(event, input, &text)))
+    if let Some(session) = session {
+        let goes_on = matches!(outcome, Ok(Some(_)));
+        stand(client, event, input, &session, goes_on);
+        let may_begin = matches!(event, Event::SessionStart | Event::Prompt);
+        if client == Client::Codex && may_begin && outcome.is_ok() {
+            start_for_codex(&session, asked.db.as_deref());
+        }
+    }
+    Ok(outcome?.and_then(|text| client.answer(event, input, &text)))
+}
+
+/// Writes down whether the session is in the midst of a turn now: only one that is not can be woken.
+fn stand(client: Client, event: Event, input: &Input, session: &SessionId, goes_on: bool) {
+    let Some(presence) = Presence::of(session) else {
+        return;
+    };
+    let standing = match event {
+        Event::End => return presence.forget(),
+        Event::Prompt | Event::AfterTool => Standing::Busy,
+        Event::Stop if goes_on => Standing::Busy,
+        Event::Stop => Standing::Idle,
+        // A summary may be made in the midst of a turn.
+        Event::SessionStart if input.is_after_compaction() => return,
+        Event::SessionStart => Standing::Idle,
+        Event::Compact => return,
+    };
+    presence.note(client.name(), standing);
 }
 
 /// With a store that is here: the session's agent is the one on the roster, else as configured.
@@ -81,15 +115,10 @@ fn at_store(
     event: Event,
     input: &Input,
     asked: &Asked,
+    location: &Location,
     mut caller: Caller,
 ) -> Result<Option<String>, Refusal> {
-    let location = match find::store(asked.db.as_deref()) {
-        Ok(location) => location,
-        // The hooks of a person's own configuration run in projects without a store too.
-        Err(refusal) if refusal.code == Code::StoreNotFound => return Ok(None),
-        Err(refusal) => return Err(refusal),
-    };
-    let inbox = operation::open_at(&location)?;
+    let inbox = operation::open_at(location)?;
     let desk = Desk::Here(&inbox);
     let known = match &caller.session {
         Some(id) => inbox.session(id)?,
@@ -99,7 +128,7 @@ fn at_store(
     caller.agent = Some(match known {
         // Whose session it is was settled when it began.
         Some(session) => session.agent_id,
-        None => agent(client, &inbox, &location, asked)?,
+        None => agent(client, &inbox, location, asked)?,
     });
     let command = command(client, caller.agent()?);
     let text = if event == Event::End {
@@ -258,6 +287,7 @@ fn tell(
     };
     let glance = Glance {
         is_silent: true,
+        door: event.door(),
         ..glance
     };
     let found = desk.call(&glance, caller)?;

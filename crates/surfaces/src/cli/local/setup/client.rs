@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Door, Refusal};
 
 use crate::cli::find;
 
@@ -51,6 +51,14 @@ impl Client {
         match self {
             Client::Claude => Some("CLAUDE_CODE_SESSION_ID"),
             _ => None,
+        }
+    }
+
+    /// The door by which its monitor wakes.
+    pub(crate) fn door(self) -> Door {
+        match self {
+            Client::Opencode => Door::OpencodePlugin,
+            _ => Door::Monitor,
         }
     }
 

@@ -18,6 +18,9 @@ const DESCRIPTION: &str = "Durable mail and work between agents and people (comm
 /// How long a hook may take, in seconds. It takes milliseconds; this is for a machine that is asleep.
 const PATIENCE: u32 = 10;
 
+/// How long a session may be idle and still be woken by a hook of its last turn, in seconds.
+const IDLE: u32 = 86_400;
+
 /// How often Cursor may go on by itself before it waits for its user.
 const LOOPS: u32 = 5;
 
@@ -217,7 +220,12 @@ fn claude(folder: &std::path::Path, program: &Program) -> Vec<Piece> {
     let hooks: serde_json::Map<String, Value> = CLAUDE
         .iter()
         .map(|(name, event)| {
-            let group = group(Client::Claude, event, PATIENCE, program);
+            let mut group = group(Client::Claude, event, PATIENCE, program);
+            if *event == "stop"
+                && let Some(hooks) = group["hooks"].as_array_mut()
+            {
+                hooks.push(rewake(program));
+            }
             ((*name).to_owned(), json!([group]))
         })
         .collect();
@@ -241,6 +249,16 @@ fn claude(folder: &std::path::Path, program: &Program) -> Vec<Piece> {
         ),
         whole("monitors/monitors.json", pretty(&monitor)),
     ]
+}
+
+/// A hook that runs on behind an idle session and ends when mail comes: it wakes where the monitor does not run.
+fn rewake(program: &Program) -> Value {
+    json!({
+        "type": "command",
+        "command": format!("{} monitor claude --door async_rewake", program.shell()),
+        "asyncRewake": true,
+        "timeout": IDLE,
+    })
 }
 
 fn mcp_server(program: &Program) -> Want {

@@ -1,0 +1,93 @@
+//! Claude Code: its monitor first, and a hook that wakes where the monitor does not run.
+
+use serde_json::json;
+
+use super::stage::{MODEL, Place, Stage};
+use crate::setup::clients::{CLAUDE, installed};
+
+const KEY: &str = "sk-ant-stand-in-0123456789abcdef0123456789abcdef";
+
+/// A place whose user has gone through Claude Code's first questions, and has set up the inbox.
+fn place() -> Place {
+    let place = Place::new();
+    let settings = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "projects": { place.project().display().to_string(): {
+            "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+        } },
+        "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
+    });
+    place.write(".claude.json", &settings.to_string());
+    place.run("setup claude --yes --json");
+    place
+}
+
+fn start(place: &Place, args: &[&str]) -> Stage {
+    let variables = [
+        ("ANTHROPIC_BASE_URL", MODEL),
+        ("ANTHROPIC_API_KEY", KEY),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+    ];
+    Stage::start(place, &installed(&CLAUDE), args, &variables)
+}
+
+/// A session begins with mail, is idle, and is woken by this door over a draft of its user.
+fn plays(place: &Place, door: &str) {
+    let first = place.send("ada", "claude-blog", "question", "Which~fields?");
+    let mut stage = start(place, &["Hello"]);
+    let said = stage.asked("Hello");
+    let header = format!("{first} ada unverified question: \"Which fields?\"");
+    assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
+    place.idle();
+    assert_eq!(place.told(&first)["shown_by"], "hook_start");
+
+    stage.types("halfway");
+    stage.shows("halfway");
+    let second = place.send("luna", "claude-blog", "question", "And~now?");
+    let said = stage.asked("inbox: 1 new (1 request from luna). Run inbox read.");
+    assert!(
+        !said.iter().any(|text| text.contains("halfway")),
+        "{said:#?}"
+    );
+    let rung = place.told(&second);
+    assert_eq!(rung["offered_by"], door, "{rung}");
+    place.idle();
+    stage.types("\r");
+    let said = stage.asked("halfway");
+    assert!(said.iter().any(|text| text == "halfway"), "{said:#?}");
+    place.idle();
+
+    // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
+    stage.hold();
+    stage.types("think\r");
+    stage.asked("think");
+    let third = place.send("luna", "claude-blog", "event", "News");
+    place.send("luna", "claude-blog", "event", "More~news");
+    let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();
+    assert_eq!(rung["step"], "queued", "{rung}");
+    stage.go();
+    stage.asked("inbox: 2 new (from luna). Run inbox read.");
+    assert_eq!(place.told(&third)["offered_by"], door);
+}
+
+#[test]
+fn a_session_of_claude_code_is_told_at_its_start_and_woken_by_its_monitor() {
+    plays(&place(), "monitor");
+}
+
+#[test]
+fn without_its_monitor_claude_code_is_woken_by_a_hook() {
+    let place = place();
+    std::fs::remove_dir_all(place.home(".claude/skills/inbox/monitors")).unwrap();
+    plays(&place, "async_rewake");
+}
+
+#[test]
+fn claude_code_without_a_person_waits_for_no_hook() {
+    let place = place();
+    let mut stage = start(&place, &["-p", "Hello"]);
+    stage.asked("Hello");
+    stage.exits();
+}

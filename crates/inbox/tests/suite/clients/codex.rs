@@ -1,0 +1,124 @@
+//! Codex: the hooks of a session start one who watches, and that puts a line into Codex's queue.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::stage::{MODEL, Place, Stage};
+use crate::setup::clients::{CODEX, installed};
+
+/// A place whose user trusts the project, has set up the inbox, and has approved its hooks.
+fn place() -> Place {
+    let place = Place::new();
+    let project = place.project().display().to_string();
+    place.write(
+        ".codex/config.toml",
+        &format!(
+            "model = \"gpt-5-codex\"\nmodel_provider = \"standin\"\napproval_policy = \"never\"\n\
+             check_for_update_on_startup = false\n\n\
+             [model_providers.standin]\nname = \"stand-in\"\nbase_url = \"{MODEL}/v1\"\nwire_api = \"responses\"\n\n\
+             [projects.\"{project}\"]\ntrust_level = \"trusted\"\n\n[analytics]\nenabled = false\n"
+        ),
+    );
+    place.run("setup codex --yes --json");
+    approve(&place);
+    place
+}
+
+/// What `/hooks` writes when a user approves them.
+fn approve(place: &Place) {
+    let mut child = Command::new(installed(&CODEX))
+        .arg("app-server")
+        .current_dir(place.project())
+        .env("HOME", place.home(""))
+        .env_remove("CODEX_HOME")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for line in [
+        json!({ "id": 1, "method": "initialize", "params": { "clientInfo": { "name": "test", "version": "1" } } }),
+        json!({ "method": "initialized" }),
+        json!({ "id": 2, "method": "hooks/list", "params": { "cwds": [place.project()] } }),
+    ] {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let answers = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut answers = answers.filter(|answer| answer["id"] == 2);
+    let answer = answers.next().expect("Codex lists its hooks");
+    drop(stdin);
+    child.wait().unwrap();
+    let mut text = std::fs::read_to_string(place.home(".codex/config.toml")).unwrap();
+    let hooks = answer["result"]["data"][0]["hooks"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert_eq!(hooks.len(), 6, "{answer}");
+    for hook in hooks {
+        let (key, hash) = (hook["key"].as_str().unwrap(), &hook["currentHash"]);
+        text.push_str(&format!(
+            "\n[hooks.state.\"{key}\"]\ntrusted_hash = {hash}\n"
+        ));
+    }
+    std::fs::write(place.home(".codex/config.toml"), text).unwrap();
+}
+
+fn doors(place: &Place) -> Value {
+    let answer = place.run("doctor --json");
+    let checks = answer["checks"].as_array().unwrap();
+    let found = checks
+        .iter()
+        .find(|check| check["agent_id"] == "codex-blog");
+    found.unwrap_or_else(|| panic!("{answer}"))["doors"].clone()
+}
+
+#[test]
+fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
+    let place = place();
+    let first = place.send("ada", "codex-blog", "question", "Which~fields?");
+    let mut stage = Stage::start(&place, &installed(&CODEX), &["Hello"], &[]);
+    let said = stage.asked("Hello");
+    let header = format!("{first} ada unverified question: \"Which fields?\"");
+    assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
+    place.idle();
+    assert_eq!(place.told(&first)["shown_by"], "hook_start");
+    assert_eq!(doors(&place), json!(["codex_queue", "next_turn"]));
+
+    stage.types("halfway");
+    stage.shows("halfway");
+    let second = place.send("luna", "codex-blog", "question", "And~now?");
+    let said = stage.asked("inbox: 1 new (1 request from luna). Run inbox read.");
+    assert!(
+        !said.iter().any(|text| text.contains("halfway")),
+        "{said:#?}"
+    );
+    assert!(
+        !said.iter().any(|text| text.contains("And now?")),
+        "{said:#?}"
+    );
+    let rung = place.told(&second);
+    assert_eq!(rung["offered_by"], "codex_queue", "{rung}");
+    place.idle();
+    stage.types("\r");
+    let said = stage.asked("halfway");
+    assert!(said.iter().any(|text| text == "halfway"), "{said:#?}");
+    place.idle();
+
+    // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
+    stage.hold();
+    stage.types("think");
+    stage.shows("think");
+    stage.types("\r");
+    stage.asked("think");
+    let third = place.send("luna", "codex-blog", "event", "News");
+    place.send("luna", "codex-blog", "event", "More~news");
+    let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();
+    assert_eq!(rung["step"], "queued", "{rung}");
+    stage.go();
+    stage.asked("inbox: 2 new (from luna). Run inbox read.");
+    assert_eq!(place.told(&third)["offered_by"], "codex_queue");
+}

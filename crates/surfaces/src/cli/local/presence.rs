@@ -1,0 +1,290 @@
+//! What this machine knows of a session beside the store: whether it is in the midst of a turn, who watches for its
+//! mail, and when it was last woken.
+//!
+//! Hooks write it at every turn, so it is a small file and no row of the store: nobody elsewhere needs it, and it
+//! must cost nothing. Where it cannot be kept, a session counts as idle, and its client keeps a wake until its
+//! turn has ended.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use inbox_core::record::Millis;
+use inbox_core::{Door, SessionId};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::cli::find;
+
+/// After so long without a word a turn counts as over: one that a person broke off ends without a hook.
+const SILENCE: Duration = Duration::from_mins(10);
+
+/// After so long what is left of a session that never ended is swept away.
+const OLD: Duration = Duration::from_hours(30 * 24);
+
+/// Whether a session could be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No hook has said anything of it.
+    Unknown,
+    /// It waits for its user.
+    Idle,
+    /// It is in the midst of a turn.
+    Busy,
+}
+
+/// A session on this machine.
+#[derive(Debug, Clone)]
+pub(super) struct Presence {
+    folder: PathBuf,
+    stem: String,
+}
+
+impl Presence {
+    /// Where the session's files are; nothing for a user without a home.
+    pub(super) fn of(session: &SessionId) -> Option<Self> {
+        let state = find::variable("XDG_STATE_HOME").map(PathBuf::from);
+        let state = state.or_else(|| {
+            let home = find::variable("HOME")?;
+            Some(Path::new(&home).join(".local/state"))
+        })?;
+        Some(Presence {
+            folder: state.join("inbox/sessions"),
+            stem: stem(session.as_str()),
+        })
+    }
+
+    fn file(&self, kind: &str) -> PathBuf {
+        self.folder.join(format!("{}.{kind}", self.stem))
+    }
+
+    fn open(&self, kind: &str) -> std::io::Result<File> {
+        let open = || {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(self.file(kind))
+        };
+        match open() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let mut folders = std::fs::DirBuilder::new();
+                folders.recursive(true).mode(0o700).create(&self.folder)?;
+                open()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Writes down how a client's session stands. The words are of one length, so that no reader sees half of them.
+    pub(super) fn note(&self, client: &str, standing: Standing) {
+        let word = match standing {
+            Standing::Busy => "busy",
+            Standing::Idle | Standing::Unknown => "idle",
+        };
+        // What cannot be written is no reason to stop an agent.
+        let _ = self
+            .open("state")
+            .and_then(|mut file| file.write_all(format!("{word} {client}\n").as_bytes()));
+    }
+
+    /// The session has ended.
+    pub(super) fn forget(&self) {
+        for kind in ["state", "lock"] {
+            let _ = std::fs::remove_file(self.file(kind));
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        let path = self.file("state");
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            return Standing::Unknown;
+        };
+        let is_silent = || age(&path).is_none_or(|age| age > SILENCE);
+        match text.split_whitespace().next() {
+            Some("busy") if !is_silent() => Standing::Busy,
+            Some(_) => Standing::Idle,
+            None => Standing::Unknown,
+        }
+    }
+
+    /// How many of a client's sessions were heard of after this one.
+    pub(super) fn later(&self, client: &str) -> usize {
+        let own = age(&self.file("state"));
+        let Ok(entries) = std::fs::read_dir(&self.folder) else {
+            return 0;
+        };
+        let path = self.file("state");
+        let others = entries.flatten().map(|entry| entry.path());
+        others
+            .filter(|other| other.extension().is_some_and(|kind| kind == "state"))
+            .filter(|other| *other != path)
+            .filter(|other| {
+                let text = std::fs::read_to_string(other).unwrap_or_default();
+                text.split_whitespace().nth(1) == Some(client)
+            })
+            .filter(|other| age(other) < own)
+            .count()
+    }
+
+    /// Becomes the one who watches for the session's mail; nothing while somebody else does.
+    pub(super) fn watch(&self, door: Door) -> Option<Watch> {
+        let mut watch = Watch {
+            file: self.open("lock").ok()?,
+            path: self.file("lock"),
+            door,
+            last: 0,
+            promised: None,
+        };
+        flock(&watch.file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        if !watch.is_current() {
+            return None;
+        }
+        let mut text = String::new();
+        let _ = watch.file.read_to_string(&mut text);
+        let mut lines = text.lines();
+        let last = lines.next().and_then(|line| line.split_whitespace().next());
+        watch.last = last.and_then(|last| last.parse().ok()).unwrap_or(0);
+        watch.promised = lines
+            .next()
+            .map(str::to_owned)
+            .filter(|line| !line.is_empty());
+        watch.write();
+        Some(watch)
+    }
+
+    /// Whether somebody watches for its mail.
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched_by().is_some()
+    }
+
+    /// By which door somebody wakes it, if somebody watches for its mail.
+    pub(super) fn watched_by(&self) -> Option<String> {
+        let mut file = File::open(self.file("lock")).ok()?;
+        if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
+            return None;
+        }
+        let mut text = String::new();
+        let _ = file.read_to_string(&mut text);
+        Some(
+            text.split_whitespace()
+                .nth(1)
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    }
+
+    /// Takes away what is left of sessions that never ended.
+    pub(super) fn sweep(&self) {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
+        for entry in entries.flatten() {
+            if age(&entry.path()).is_some_and(|age| age > OLD) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// The right to wake a session: one process has it at a time.
+pub(super) struct Watch {
+    file: File,
+    path: PathBuf,
+    door: Door,
+    /// When the session was last woken, by whomever.
+    last: i64,
+    /// The line of a wake that was written down as done and may not have been.
+    promised: Option<String>,
+}
+
+impl Watch {
+    /// Whether it still counts: with the session's end it does not.
+    pub(super) fn is_current(&self) -> bool {
+        let ours = self.file.metadata().map(|found| found.ino()).ok();
+        let there = std::fs::metadata(&self.path).map(|found| found.ino()).ok();
+        ours.is_some() && ours == there
+    }
+
+    /// How long to wait until the session may be woken again, with one wake in so long at the most.
+    pub(super) fn rest(&self, pause: Duration) -> Duration {
+        let since = u64::try_from(now() - self.last).unwrap_or(0);
+        pause.saturating_sub(Duration::from_millis(since))
+    }
+
+    /// What a watch before this one promised and did not keep.
+    pub(super) fn promised(&self) -> Option<&str> {
+        self.promised.as_deref()
+    }
+
+    /// Promises a wake, which is kept by whoever has the watch, even if this process dies.
+    pub(super) fn promise(&mut self, line: &str) {
+        self.promised = Some(line.to_owned());
+        self.write();
+    }
+
+    /// The session was woken.
+    pub(super) fn woke(&mut self) {
+        self.last = now();
+        self.promised = None;
+        self.write();
+    }
+
+    fn write(&mut self) {
+        let (last, door) = (self.last, self.door.name());
+        let promised = self.promised.as_deref().unwrap_or_default();
+        let text = format!("{last:020} {door:<15}\n{promised}\n");
+        let _ = self
+            .file
+            .rewind()
+            .and_then(|()| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.set_len(text.len() as u64));
+    }
+}
+
+fn now() -> i64 {
+    Millis::from(jiff::Timestamp::now()).0
+}
+
+fn age(path: &Path) -> Option<Duration> {
+    let written = std::fs::metadata(path)
+        .and_then(|found| found.modified())
+        .ok()?;
+    Some(
+        SystemTime::now()
+            .duration_since(written)
+            .unwrap_or_default(),
+    )
+}
+
+/// A session's name as that of a file. Clients name their sessions as they like.
+fn stem(session: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if session.chars().all(is_plain) {
+        return session.to_owned();
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in session.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let plain = session.chars().map(|c| if is_plain(c) { c } else { '_' });
+    // No plain name has a point in it.
+    format!("{}.{hash:016x}", plain.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_sessions_share_a_file_and_none_leaves_its_folder() {
+        assert_eq!(stem("8e1f0c7a-53c2"), "8e1f0c7a-53c2");
+        for name in ["../../etc/passwd", "a/b", "a.b", "..", "a:b"] {
+            let found = stem(name);
+            assert!(!found.contains('/') && found.len() > name.len(), "{found}");
+        }
+        assert_ne!(stem("a/b"), stem("a:b"));
+        assert_ne!(stem("a/b"), stem("a_b"));
+    }
+}
