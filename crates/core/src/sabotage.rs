@@ -75,6 +75,14 @@ pub const PLANTED: &[(&str, &str)] = &[
     ),
     ("hook_stops", "a hook that fails stops the agent"),
     (
+        "wakes_in_a_turn",
+        "a session is woken in the midst of a turn",
+    ),
+    (
+        "everybody_watches",
+        "several processes wake one session for the same mail",
+    ),
+    (
         "restore_blindly",
         "a client's file becomes what it was although its user wrote to it since",
     ),

@@ -72,20 +72,23 @@ impl Operation for Receipts {
     type Answer = Ladder;
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Ladder, Refusal> {
-        inbox.read(|tx| {
-            let newest = tx.newest_event()?;
-            let found = tx.load_message(self.message)?;
-            let (event, message) = found.ok_or_else(|| no_message(self.message))?;
-            Ok(Ladder {
-                message_id: message.message_id,
-                to: message.to.clone(),
-                queued_at: message.created_at,
-                expires_at: message.expires_at,
-                receipts: rungs(tx, event, &message)?,
-                next_event_id: newest,
-            })
-        })
+        inbox.read(|tx| ladder(tx, self.message))
     }
+}
+
+/// How far one message has come.
+pub(crate) fn ladder(tx: &mut Tx<'_>, id: MessageId) -> Result<Ladder, Abort> {
+    let newest = tx.newest_event()?;
+    let found = tx.load_message(id)?;
+    let (event, message) = found.ok_or_else(|| no_message(id))?;
+    Ok(Ladder {
+        message_id: message.message_id,
+        to: message.to.clone(),
+        queued_at: message.created_at,
+        expires_at: message.expires_at,
+        receipts: rungs(tx, event, &message)?,
+        next_event_id: newest,
+    })
 }
 
 fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>, Abort> {
@@ -199,19 +202,22 @@ impl Answer for Ladder {
 
     fn page(&self) -> Page {
         let to: Vec<_> = self.to.iter().map(ToString::to_string).collect();
-        let mut page = Page::default().line(format!("{}  to {}", self.message_id, to.join(", ")));
+        let page = Page::default().line(format!("{}  to {}", self.message_id, to.join(", ")));
+        self.lines().into_iter().fold(page, Page::line)
+    }
+}
+
+impl Ladder {
+    /// Each reader with the last step towards it.
+    pub(crate) fn lines(&self) -> Vec<String> {
         if self.receipts.is_empty() {
-            page = page.line("  queued; nobody is reached yet".to_owned());
+            return vec!["  queued; nobody is reached yet".to_owned()];
         }
-        for rung in &self.receipts {
-            let session = rung
-                .session_id
-                .as_ref()
-                .map(|id| format!(" ({id})"))
-                .unwrap_or_default();
-            let told = rung.told();
-            page = page.line(format!("  {}{session}  {}{told}", rung.agent_id, rung.step));
-        }
-        page
+        let line = |rung: &Rung| {
+            let session = rung.session_id.as_ref().map(|id| format!(" ({id})"));
+            let session = session.unwrap_or_default();
+            format!("  {}{session}  {}{}", rung.agent_id, rung.step, rung.told())
+        };
+        self.receipts.iter().map(line).collect()
     }
 }

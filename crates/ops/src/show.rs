@@ -9,6 +9,7 @@ use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
 use crate::note::thread_of;
 use crate::page::Page;
+use crate::receipts::{Ladder, ladder};
 
 /// Show one thread with its whole history
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,9 @@ pub struct Show {
     /// Give every message in its Wire form too
     #[serde(default)]
     pub wire: bool,
+    /// Show also how far each message has come, and by which door
+    #[serde(default)]
+    pub receipts: bool,
 }
 
 impl Show {
@@ -49,6 +53,9 @@ pub struct Shown {
     /// Its messages in their Wire form; `show --wire` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<Value>,
+    /// How far each message has come; `show --receipts` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Ladder>,
     /// Other threads about the same entity, the newest first; `show --ref` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Thread>,
@@ -90,7 +97,12 @@ impl Operation for Show {
             let wires = forms
                 .map(|message| inbox_wire::form(message, &row.thread))
                 .collect();
+            let mut receipts = Vec::new();
+            for message in messages.iter().filter(|_| self.receipts) {
+                receipts.push(ladder(tx, message.message_id)?);
+            }
             Ok(Shown {
+                receipts,
                 wires,
                 related,
                 lease: row.lease(),
@@ -133,6 +145,10 @@ impl Answer for Shown {
         }
         for message in &self.messages {
             page = page.message(message);
+            let mut ladders = self.receipts.iter();
+            if let Some(ladder) = ladders.find(|ladder| ladder.message_id == message.message_id) {
+                page = ladder.lines().into_iter().fold(page, Page::line);
+            }
             for artifact in self
                 .artifacts
                 .iter()

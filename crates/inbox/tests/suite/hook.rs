@@ -6,6 +6,7 @@ mod forms;
 mod identity;
 mod quiet;
 mod told;
+mod watch;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use crate::setup::clients::{CLAUDE, installed};
 const KEY: &str = "sk-ant-stand-in-0123456789abcdef0123456789abcdef";
 
 /// A place whose user has gone through Claude Code's first questions, and has set up the inbox.
-fn place() -> Place {
+fn place(scope: &str) -> Place {
     let place = Place::new();
     let settings = json!({
         "hasCompletedOnboarding": true,
@@ -19,7 +19,12 @@ fn place() -> Place {
         "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
     });
     place.write(".claude.json", &settings.to_string());
-    place.run("setup claude --yes --json");
+    // A project's server is asked for too.
+    place.write(
+        ".claude/settings.json",
+        "{ \"enableAllProjectMcpServers\": true }",
+    );
+    place.run(&format!("setup claude {scope} --yes --json"));
     place
 }
 
@@ -61,8 +66,10 @@ fn plays(place: &Place, door: &str) {
 
     // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
     stage.hold();
-    stage.types("think\r");
-    stage.asked("think");
+    stage.types("quixotic");
+    stage.shows("quixotic");
+    stage.types("\r");
+    stage.asked("quixotic");
     let third = place.send("luna", "claude-blog", "event", "News");
     place.send("luna", "claude-blog", "event", "More~news");
     let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();
@@ -74,19 +81,17 @@ fn plays(place: &Place, door: &str) {
 
 #[test]
 fn a_session_of_claude_code_is_told_at_its_start_and_woken_by_its_monitor() {
-    plays(&place(), "monitor");
+    plays(&place("--user"), "monitor");
 }
 
 #[test]
-fn without_its_monitor_claude_code_is_woken_by_a_hook() {
-    let place = place();
-    std::fs::remove_dir_all(place.home(".claude/skills/inbox/monitors")).unwrap();
-    plays(&place, "async_rewake");
+fn set_up_for_a_project_claude_code_runs_no_monitor_and_is_woken_by_a_hook() {
+    plays(&place("--project"), "async_rewake");
 }
 
 #[test]
 fn claude_code_without_a_person_waits_for_no_hook() {
-    let place = place();
+    let place = place("--user");
     let mut stage = start(&place, &["-p", "Hello"]);
     stage.asked("Hello");
     stage.exits();

@@ -110,10 +110,10 @@ fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
 
     // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
     stage.hold();
-    stage.types("think");
-    stage.shows("think");
+    stage.types("quixotic");
+    stage.shows("quixotic");
     stage.types("\r");
-    stage.asked("think");
+    stage.asked("quixotic");
     let third = place.send("luna", "codex-blog", "event", "News");
     place.send("luna", "codex-blog", "event", "More~news");
     let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();

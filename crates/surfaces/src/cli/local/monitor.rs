@@ -12,6 +12,7 @@ mod life;
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use inbox_core::sabotage::planted;
 use inbox_core::{Code, Door, Refusal, SessionId};
 use inbox_ops::Woken;
 use inbox_store::bell::PATIENCE;
@@ -220,6 +221,7 @@ impl Monitor {
                 }
                 Now::Wake => {}
             }
+            self.begin_turn();
             if self.door == Door::CodexQueue {
                 // Its turn may begin before the queue says so, and what is not noted by then is told twice.
                 if let Some(watch) = &mut self.watch {
@@ -227,6 +229,7 @@ impl Monitor {
                 }
                 desk.note(self.door)?;
                 if !self.knock.wake(&woken, line, context)? {
+                    self.end_turn();
                     self.life.goes_on_for(SHUT);
                     continue;
                 }
@@ -236,7 +239,9 @@ impl Monitor {
                 }
                 desk.note(self.door)?;
             }
-            self.woke();
+            if let Some(watch) = &mut self.watch {
+                watch.woke();
+            }
             if self.door == Door::AsyncRewake {
                 return Ok(Ended::Rewake);
             }
@@ -252,7 +257,7 @@ impl Monitor {
         if !self.is_attended() {
             return Now::Later(AGAIN);
         }
-        if self.standing() == Standing::Busy {
+        if self.standing() == Standing::Busy && !planted("wakes_in_a_turn") {
             return Now::Later(PATIENCE);
         }
         let rest = self.watch.as_ref().map(|watch| watch.rest(pause));
@@ -304,15 +309,21 @@ impl Monitor {
         is_attended
     }
 
-    /// The session was woken: it is in a turn until its hooks say otherwise. Without hooks nobody would.
-    fn woke(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            watch.woke();
-        }
+    /// A wake begins a turn, which lasts until the session's hooks say that it is over. Without hooks nobody would.
+    fn begin_turn(&self) {
         if let Some(presence) = &self.presence
             && presence.standing() != Standing::Unknown
         {
             presence.note(self.client.name(), Standing::Busy);
+        }
+    }
+
+    /// There is no turn: the client did not take the line.
+    fn end_turn(&self) {
+        if let Some(presence) = &self.presence
+            && presence.standing() == Standing::Busy
+        {
+            presence.note(self.client.name(), Standing::Idle);
         }
     }
 }

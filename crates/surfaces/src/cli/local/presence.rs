@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use inbox_core::record::Millis;
+use inbox_core::sabotage::planted;
 use inbox_core::{Door, SessionId};
 use rustix::fs::{FlockOperation, flock};
 
@@ -139,7 +140,9 @@ impl Presence {
             last: 0,
             promised: None,
         };
-        flock(&watch.file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        if !planted("everybody_watches") {
+            flock(&watch.file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        }
         if !watch.is_current() {
             return None;
         }
@@ -161,20 +164,19 @@ impl Presence {
         self.watched_by().is_some()
     }
 
-    /// By which door somebody wakes it, if somebody watches for its mail.
-    pub(super) fn watched_by(&self) -> Option<String> {
+    /// By which door somebody wakes it, and whether the client has not taken a line yet; nothing if nobody watches for
+    /// its mail.
+    pub(super) fn watched_by(&self) -> Option<(String, bool)> {
         let mut file = File::open(self.file("lock")).ok()?;
         if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
             return None;
         }
         let mut text = String::new();
         let _ = file.read_to_string(&mut text);
-        Some(
-            text.split_whitespace()
-                .nth(1)
-                .unwrap_or_default()
-                .to_owned(),
-        )
+        let mut lines = text.lines();
+        let door = lines.next().and_then(|line| line.split_whitespace().nth(1));
+        let is_kept_waiting = lines.next().is_some_and(|line| !line.is_empty());
+        Some((door.unwrap_or_default().to_owned(), is_kept_waiting))
     }
 
     /// Takes away what is left of sessions that never ended.
@@ -277,6 +279,37 @@ fn stem(session: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A folder of its own, gone with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("inbox-presence-{name}-{}", std::process::id());
+            Folder(std::env::temp_dir().join(name))
+        }
+
+        fn session(&self, id: &str) -> Presence {
+            Presence {
+                folder: self.0.clone(),
+                stem: stem(id),
+            }
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn put_back(presence: &Presence, time: Duration) {
+        let file = File::options()
+            .write(true)
+            .open(presence.file("state"))
+            .unwrap();
+        file.set_modified(SystemTime::now() - time).unwrap();
+    }
+
     #[test]
     fn no_two_sessions_share_a_file_and_none_leaves_its_folder() {
         assert_eq!(stem("8e1f0c7a-53c2"), "8e1f0c7a-53c2");
@@ -286,5 +319,62 @@ mod tests {
         }
         assert_ne!(stem("a/b"), stem("a:b"));
         assert_ne!(stem("a/b"), stem("a_b"));
+    }
+
+    #[test]
+    fn a_turn_counts_until_it_ends_or_nothing_was_heard_for_long() {
+        let folder = Folder::new("turn");
+        let session = folder.session("s-1");
+        assert_eq!(session.standing(), Standing::Unknown);
+        session.note("codex", Standing::Busy);
+        assert_eq!(session.standing(), Standing::Busy);
+        session.note("codex", Standing::Idle);
+        assert_eq!(session.standing(), Standing::Idle);
+        session.note("codex", Standing::Busy);
+        put_back(&session, SILENCE + Duration::from_secs(1));
+        assert_eq!(session.standing(), Standing::Idle);
+        session.forget();
+        assert_eq!(session.standing(), Standing::Unknown);
+    }
+
+    #[test]
+    fn those_used_last_come_first_among_the_sessions_of_one_client() {
+        let folder = Folder::new("later");
+        for (id, client, minutes) in [("a", "codex", 3), ("b", "codex", 2), ("c", "claude", 1)] {
+            folder.session(id).note(client, Standing::Idle);
+            put_back(&folder.session(id), Duration::from_mins(minutes));
+        }
+        assert_eq!(folder.session("b").later("codex"), 0);
+        assert_eq!(folder.session("a").later("codex"), 1);
+    }
+
+    #[test]
+    fn one_watches_at_a_time_and_the_next_keeps_what_was_promised() {
+        let folder = Folder::new("watch");
+        let session = folder.session("s-1");
+        assert!(!session.is_watched());
+        let mut watch = session.watch(Door::CodexQueue).unwrap();
+        assert!(session.watch(Door::CodexQueue).is_none());
+        assert_eq!(
+            session.watched_by(),
+            Some(("codex_queue".to_owned(), false))
+        );
+        assert_eq!(watch.rest(Duration::from_hours(1)), Duration::ZERO);
+        watch.promise("inbox: 1 new. Run inbox read.");
+        assert_eq!(session.watched_by(), Some(("codex_queue".to_owned(), true)));
+        drop(watch);
+        let mut watch = session.watch(Door::AsyncRewake).unwrap();
+        assert_eq!(watch.promised(), Some("inbox: 1 new. Run inbox read."));
+        watch.woke();
+        drop(watch);
+        // How often a session may be woken counts over all who wake it.
+        let watch = session.watch(Door::Monitor).unwrap();
+        assert_eq!(watch.promised(), None);
+        assert!(watch.rest(Duration::from_hours(1)) > Duration::from_mins(59));
+        assert_eq!(watch.rest(Duration::ZERO), Duration::ZERO);
+        // With the session's end it is over, whatever comes after.
+        session.forget();
+        assert!(!watch.is_current());
+        assert!(session.watch(Door::Monitor).is_some());
     }
 }

@@ -98,7 +98,12 @@ fn doors(client: Option<&str>, presence: Option<&Presence>, wiring: Option<&Wiri
     };
     let is_heard = presence.is_some_and(|presence| presence.standing() != Standing::Unknown);
     let watched = presence.and_then(Presence::watched_by);
-    if let Some(door) = &watched {
+    if let Some((door, true)) = &watched {
+        let note = format!("{client} has not taken the last line of {door}");
+        let hint = "codex queue --thread SESSION --message TEXT says why".to_owned();
+        return found(&["next_turn"], Some(note), Some(hint));
+    }
+    if let Some((door, false)) = &watched {
         let open = [door.as_str(), "next_turn"];
         return found(if is_heard { &open } else { &open[..1] }, None, None);
     }
