@@ -1,4 +1,4 @@
-.PHONY: build run story test check docs sabotage fuzz release bench
+.PHONY: build run story test clients check docs sabotage fuzz release bench
 
 build:
 	cargo build --locked
@@ -20,6 +20,11 @@ story:
 test:
 	@scripts/ensure-postgres
 	cargo test --locked --workspace
+
+# The real Claude Code and Codex from npm, in a terminal and a network of their own with a stand-in for their model: what a
+# session is told at its start, and how it wakes. `make test` has them too. Needs npm, Python and user namespaces.
+clients:
+	cargo test --locked --package inbox --test suite -- clients:: hook::watch::
 
 # Format, lints, docs; the licences are a test of the house.
 check:

@@ -50,12 +50,10 @@ pub struct Rung {
     /// When its client was told of it.
     pub offered_at: Option<Millis>,
     /// By which door of the client it was told, where one was named.
-    #[serde(default)]
     pub offered_by: Option<Door>,
     /// When it was put before the reader.
     pub shown_at: Option<Millis>,
     /// By which door of the client it came there, where one was named.
-    #[serde(default)]
     pub shown_by: Option<Door>,
     /// When the reader took it.
     pub read_at: Option<Millis>,

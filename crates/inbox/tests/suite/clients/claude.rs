@@ -47,6 +47,7 @@ fn plays(place: &Place, door: &str) {
     assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
     place.idle();
     assert_eq!(place.told(&first)["shown_by"], "hook_start");
+    place.watched_by(door);
 
     stage.types("halfway");
     stage.shows("halfway");

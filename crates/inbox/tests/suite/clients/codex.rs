@@ -86,6 +86,7 @@ fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
     assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
     place.idle();
     assert_eq!(place.told(&first)["shown_by"], "hook_start");
+    place.watched_by("codex_queue");
     assert_eq!(doors(&place), json!(["codex_queue", "next_turn"]));
 
     stage.types("halfway");

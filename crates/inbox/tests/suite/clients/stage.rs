@@ -80,6 +80,19 @@ impl Place {
         })
     }
 
+    /// Waits until somebody watches for the session's mail by this door.
+    #[track_caller]
+    pub(super) fn watched_by(&self, door: &str) {
+        within(&format!("{door} watches"), || {
+            let answer = self.run("doctor --json");
+            let checks = answer["checks"].as_array().unwrap().clone();
+            let mut doors = checks.iter().filter_map(|check| check["doors"].as_array());
+            doors
+                .any(|doors| doors.iter().any(|found| found == door))
+                .then_some(())
+        });
+    }
+
     /// Waits until the hooks have said that the session waits for its user.
     #[track_caller]
     pub(super) fn idle(&self) {

@@ -79,9 +79,14 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     if door == Door::AsyncRewake && !is_attended_claude() {
         return Ok(Ended::Something);
     }
+    let presence = Presence::of(&session);
     let mut monitor = Monitor {
-        presence: Presence::of(&session),
-        life: Life::begin(client, door, process)?,
+        _stands_by: presence
+            .as_ref()
+            .filter(|_| door == Door::Monitor)
+            .and_then(Presence::stand_by),
+        life: Life::begin(client, door, process, presence.as_ref())?,
+        presence,
         knock: Knock::new(door, client, &session, process),
         watch: None,
         client,
@@ -126,6 +131,8 @@ struct Monitor {
     door: Door,
     session: SessionId,
     presence: Option<Presence>,
+    /// What says that a client's own monitor is there.
+    _stands_by: Option<std::fs::File>,
     /// The right to wake it, where there is a place for that.
     watch: Option<Watch>,
     life: Life,

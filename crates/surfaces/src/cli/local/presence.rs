@@ -94,7 +94,7 @@ impl Presence {
 
     /// The session has ended.
     pub(super) fn forget(&self) {
-        for kind in ["state", "lock"] {
+        for kind in ["state", "lock", "monitor"] {
             let _ = std::fs::remove_file(self.file(kind));
         }
     }
@@ -177,6 +177,19 @@ impl Presence {
         let door = lines.next().and_then(|line| line.split_whitespace().nth(1));
         let is_kept_waiting = lines.next().is_some_and(|line| !line.is_empty());
         Some((door.unwrap_or_default().to_owned(), is_kept_waiting))
+    }
+
+    /// Says that the client's own monitor is there, as long as what it gives is kept.
+    pub(super) fn stand_by(&self) -> Option<File> {
+        let file = self.open("monitor").ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(file)
+    }
+
+    /// Whether the client's own monitor is there. Others leave the watch to it.
+    pub(super) fn has_monitor(&self) -> bool {
+        File::open(self.file("monitor"))
+            .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
     }
 
     /// Takes away what is left of sessions that never ended.
@@ -376,5 +389,9 @@ mod tests {
         session.forget();
         assert!(!watch.is_current());
         assert!(session.watch(Door::Monitor).is_some());
+        let monitor = session.stand_by();
+        assert!(session.has_monitor());
+        drop(monitor);
+        assert!(!session.has_monitor());
     }
 }

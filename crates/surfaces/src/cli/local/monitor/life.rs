@@ -6,6 +6,7 @@ use inbox_core::{Door, Refusal};
 use inbox_store::bell::PATIENCE;
 use rustix::process::Pid;
 
+use super::super::presence::Presence;
 use super::super::process::Process;
 use super::super::setup::Client;
 use crate::cli::{find, wait};
@@ -16,19 +17,26 @@ pub(super) struct Life {
     parent: Option<Pid>,
     /// The process of the client, where it is known.
     client: Option<Process>,
+    /// The session, where the client's own monitor is to have the watch as soon as it is there.
+    yields: Option<Presence>,
     has_reader: bool,
 }
 
 impl Life {
-    pub(super) fn begin(client: Client, door: Door, process: Option<i32>) -> Result<Self, Refusal> {
-        let known = match (process, client, door) {
-            (Some(number), _, _) => Some(Process::numbered(number).ok_or_else(|| {
+    pub(super) fn begin(
+        client: Client,
+        door: Door,
+        process: Option<i32>,
+        presence: Option<&Presence>,
+    ) -> Result<Self, Refusal> {
+        let known = match (process, client) {
+            (Some(number), _) => Some(Process::numbered(number).ok_or_else(|| {
                 Refusal::input(format!("there is no process {number}")).hint(format!(
                     "inbox monitor {client} --session ID, without --process"
                 ))
             })?),
             // A shell is between the two, and outlives its client.
-            (None, Client::Claude, _) => find::variable("CLAUDE_PID")
+            (None, Client::Claude) => find::variable("CLAUDE_PID")
                 .and_then(|number| Process::numbered(number.parse().ok()?)),
             _ => None,
         };
@@ -36,6 +44,7 @@ impl Life {
         Ok(Life {
             parent: rustix::process::getppid().filter(|_| !is_apart),
             client: known,
+            yields: presence.filter(|_| door == Door::AsyncRewake).cloned(),
             has_reader: !is_apart,
         })
     }
@@ -48,6 +57,7 @@ impl Life {
                 .client
                 .as_ref()
                 .is_some_and(|client| !client.is_there())
+            || self.yields.as_ref().is_some_and(Presence::has_monitor)
     }
 
     /// Whether the client's sessions live in a process that goes on without any window.
