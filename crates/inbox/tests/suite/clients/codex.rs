@@ -122,4 +122,15 @@ fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
     stage.go();
     stage.asked("inbox: 2 new (from luna). Run inbox read.");
     assert_eq!(place.told(&third)["offered_by"], "codex_queue");
+    place.idle();
+
+    // Codex goes on without its window, and would begin a turn that nobody sees.
+    stage.types("/quit");
+    stage.shows("/quit");
+    stage.types("\r");
+    stage.exits();
+    let last = place.send("luna", "codex-blog", "question", "Still~there?");
+    place.watched_by("next_turn");
+    let rung = place.run(&format!("receipts {last} --json"))["receipts"][0].clone();
+    assert_eq!(rung["step"], "queued", "{rung}");
 }

@@ -310,6 +310,9 @@ impl Monitor {
         let is_attended = !self.life.is_a_daemons()
             || presence.later(self.client.name())
                 < super::process::Process::windows(self.client.name());
+        if let Some(watch) = &mut self.watch {
+            watch.has_window(is_attended);
+        }
         if is_attended {
             self.attended_at = Instant::now();
         }

@@ -21,6 +21,9 @@ use crate::cli::find;
 /// After so long without a word a turn counts as over: one that a person broke off ends without a hook.
 const SILENCE: Duration = Duration::from_mins(10);
 
+/// How a session without a window is marked.
+const ALONE: &str = "alone";
+
 /// After so long what is left of a session that never ended is swept away.
 const OLD: Duration = Duration::from_hours(30 * 24);
 
@@ -138,6 +141,7 @@ impl Presence {
             path: self.file("lock"),
             door,
             last: 0,
+            has_window: true,
             promised: None,
         };
         if !planted("everybody_watches") {
@@ -164,9 +168,8 @@ impl Presence {
         self.watched_by().is_some()
     }
 
-    /// By which door somebody wakes it, and whether the client has not taken a line yet; nothing if nobody watches for
-    /// its mail.
-    pub(super) fn watched_by(&self) -> Option<(String, bool)> {
+    /// Who watches for its mail, if somebody does.
+    pub(super) fn watched_by(&self) -> Option<Watcher> {
         let mut file = File::open(self.file("lock")).ok()?;
         if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
             return None;
@@ -174,9 +177,12 @@ impl Presence {
         let mut text = String::new();
         let _ = file.read_to_string(&mut text);
         let mut lines = text.lines();
-        let door = lines.next().and_then(|line| line.split_whitespace().nth(1));
-        let is_kept_waiting = lines.next().is_some_and(|line| !line.is_empty());
-        Some((door.unwrap_or_default().to_owned(), is_kept_waiting))
+        let mut words = lines.next().unwrap_or_default().split_whitespace().skip(1);
+        Some(Watcher {
+            door: words.next().unwrap_or_default().to_owned(),
+            has_window: words.next() != Some(ALONE),
+            is_kept_waiting: lines.next().is_some_and(|line| !line.is_empty()),
+        })
     }
 
     /// Says that the client's own monitor is there, as long as what it gives is kept.
@@ -203,6 +209,17 @@ impl Presence {
     }
 }
 
+/// What is known of who watches for a session's mail.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Watcher {
+    /// The door by which it wakes.
+    pub(super) door: String,
+    /// Whether somebody has the session before them.
+    pub(super) has_window: bool,
+    /// Whether the client has not taken a line yet.
+    pub(super) is_kept_waiting: bool,
+}
+
 /// The right to wake a session: one process has it at a time.
 pub(super) struct Watch {
     file: File,
@@ -210,6 +227,7 @@ pub(super) struct Watch {
     door: Door,
     /// When the session was last woken, by whomever.
     last: i64,
+    has_window: bool,
     /// The line of a wake that was written down as done and may not have been.
     promised: Option<String>,
 }
@@ -226,6 +244,14 @@ impl Watch {
     pub(super) fn rest(&self, pause: Duration) -> Duration {
         let since = u64::try_from(now() - self.last).unwrap_or(0);
         pause.saturating_sub(Duration::from_millis(since))
+    }
+
+    /// Says whether somebody has the session before them.
+    pub(super) fn has_window(&mut self, has_window: bool) {
+        if self.has_window != has_window {
+            self.has_window = has_window;
+            self.write();
+        }
     }
 
     /// What a watch before this one promised and did not keep.
@@ -249,7 +275,8 @@ impl Watch {
     fn write(&mut self) {
         let (last, door) = (self.last, self.door.name());
         let promised = self.promised.as_deref().unwrap_or_default();
-        let text = format!("{last:020} {door:<15}\n{promised}\n");
+        let window = if self.has_window { "" } else { ALONE };
+        let text = format!("{last:020} {door:<15} {window:<5}\n{promised}\n");
         let _ = self
             .file
             .rewind()
@@ -368,13 +395,20 @@ mod tests {
         assert!(!session.is_watched());
         let mut watch = session.watch(Door::CodexQueue).unwrap();
         assert!(session.watch(Door::CodexQueue).is_none());
-        assert_eq!(
-            session.watched_by(),
-            Some(("codex_queue".to_owned(), false))
-        );
+        let watcher = |has_window, is_kept_waiting| {
+            Some(Watcher {
+                door: "codex_queue".to_owned(),
+                has_window,
+                is_kept_waiting,
+            })
+        };
+        assert_eq!(session.watched_by(), watcher(true, false));
+        watch.has_window(false);
+        assert_eq!(session.watched_by(), watcher(false, false));
+        watch.has_window(true);
         assert_eq!(watch.rest(Duration::from_hours(1)), Duration::ZERO);
         watch.promise("inbox: 1 new. Run inbox read.");
-        assert_eq!(session.watched_by(), Some(("codex_queue".to_owned(), true)));
+        assert_eq!(session.watched_by(), watcher(true, true));
         drop(watch);
         let mut watch = session.watch(Door::AsyncRewake).unwrap();
         assert_eq!(watch.promised(), Some("inbox: 1 new. Run inbox read."));

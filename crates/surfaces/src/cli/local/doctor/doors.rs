@@ -98,14 +98,24 @@ fn doors(client: Option<&str>, presence: Option<&Presence>, wiring: Option<&Wiri
     };
     let is_heard = presence.is_some_and(|presence| presence.standing() != Standing::Unknown);
     let watched = presence.and_then(Presence::watched_by);
-    if let Some((door, true)) = &watched {
-        let note = format!("{client} has not taken the last line of {door}");
-        let hint = "codex queue --thread SESSION --message TEXT says why".to_owned();
-        return found(&["next_turn"], Some(note), Some(hint));
-    }
-    if let Some((door, false)) = &watched {
-        let open = [door.as_str(), "next_turn"];
-        return found(if is_heard { &open } else { &open[..1] }, None, None);
+    match &watched {
+        None => {}
+        Some(watcher) if watcher.is_kept_waiting => {
+            let note = format!("{client} has not taken the last line of {}", watcher.door);
+            let hint = "codex queue --thread SESSION --message TEXT says why".to_owned();
+            return found(&["next_turn"], Some(note), Some(hint));
+        }
+        Some(watcher) if !watcher.has_window => {
+            let note = format!(
+                "no window of {client} shows it; {} waits for one",
+                watcher.door
+            );
+            return found(&["next_turn"], Some(note), None);
+        }
+        Some(watcher) => {
+            let open = [watcher.door.as_str(), "next_turn"];
+            return found(if is_heard { &open } else { &open[..1] }, None, None);
+        }
     }
     if !is_heard {
         let note = "no hook of it has run on this machine".to_owned();
