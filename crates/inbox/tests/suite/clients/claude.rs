@@ -39,7 +39,7 @@ fn start(place: &Place, args: &[&str]) -> Stage {
 }
 
 /// A session begins with mail, is idle, and is woken by this door over a draft of its user.
-fn plays(place: &Place, door: &str) {
+fn plays(place: &Place, door: &str) -> Stage {
     let first = place.send("ada", "claude-blog", "question", "Which~fields?");
     let mut stage = start(place, &["Hello"]);
     let said = stage.asked("Hello");
@@ -78,11 +78,33 @@ fn plays(place: &Place, door: &str) {
     stage.go();
     stage.asked("inbox: 2 new (from luna). Run inbox read.");
     assert_eq!(place.told(&third)["offered_by"], door);
+    place.idle();
+    stage
 }
 
 #[test]
 fn a_session_of_claude_code_is_told_at_its_start_and_woken_by_its_monitor() {
-    plays(&place("--user"), "monitor");
+    let place = place("--user");
+    let mut stage = plays(&place, "monitor");
+    // Another session of the same process: its monitor goes with it, and the hook leaves it to that.
+    let before = place.session(|_| true);
+    stage.types("/clear");
+    stage.shows("/clear");
+    stage.types("\r");
+    let after = place.session(|id| id != before);
+    place.watched_by("monitor");
+    stage.types("anew");
+    stage.shows("anew");
+    stage.types("\r");
+    stage.asked("anew");
+    place.idle();
+    let last = place.send("luna", "claude-blog", "question", "Still~there?");
+    stage.asked("inbox: 1 new (1 request from luna). Run inbox read.");
+    place.told(&last);
+    let receipts = place.run(&format!("receipts {last} --json"))["receipts"].clone();
+    assert_eq!(receipts.as_array().unwrap().len(), 1, "{receipts}");
+    assert_eq!(receipts[0]["session_id"], after.as_str());
+    assert_eq!(receipts[0]["offered_by"], "monitor");
 }
 
 #[test]

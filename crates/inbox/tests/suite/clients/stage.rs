@@ -80,6 +80,19 @@ impl Place {
         })
     }
 
+    /// Waits for a living session that is meant: its id.
+    #[track_caller]
+    pub(super) fn session(&self, mut is_meant: impl FnMut(&str) -> bool) -> String {
+        within("a session", || {
+            let answer = self.run("session list --json");
+            let sessions = answer["sessions"].as_array().unwrap().clone();
+            let mut ids = sessions
+                .iter()
+                .map(|found| found["session_id"].as_str().unwrap());
+            ids.find(|id| is_meant(id)).map(str::to_owned)
+        })
+    }
+
     /// Waits until this is the first of the session's doors.
     #[track_caller]
     pub(super) fn watched_by(&self, door: &str) {

@@ -74,32 +74,28 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
         Some(door) => door.parse()?,
         None => client.door(),
     };
-    let session = session(context, client)?;
+    let named = session(context, client)?;
+    // A session that is named by hand stays the one that is meant.
+    let follows =
+        door == Door::Monitor && (context.is_clients_session || context.session.is_none());
     let process = matches.get_one::<i32>("process").copied();
     if door == Door::AsyncRewake && !is_attended_claude() {
         return Ok(Ended::Something);
     }
-    let presence = Presence::of(&session);
-    let mut monitor = Monitor {
-        _stands_by: presence
-            .as_ref()
-            .filter(|_| door == Door::Monitor)
-            .and_then(Presence::stand_by),
-        life: Life::begin(client, door, process, presence.as_ref())?,
-        presence,
-        knock: Knock::new(door, client, &session, process),
-        watch: None,
-        client,
-        door,
-        session,
-        has_begun: Instant::now(),
-        attended_at: Instant::now(),
-        was_idle: false,
-    };
-    if !monitor.has_the_watch() {
-        return Ok(Ended::Something);
+    let mut life = Life::begin(client, process)?;
+    loop {
+        let session = life.session(client, &named, follows);
+        let mut monitor = Monitor::new(client, door, session, process, life);
+        let ended = if monitor.has_the_watch() {
+            monitor.until_over(context)?
+        } else {
+            Ended::Something
+        };
+        if !monitor.life.has_moved() {
+            return Ok(ended);
+        }
+        life = monitor.life;
     }
-    monitor.until_over(context)
 }
 
 /// Whether a person sits before Claude Code: without one, it waits for this hook before it ends.
@@ -154,6 +150,36 @@ enum Now {
 }
 
 impl Monitor {
+    fn new(
+        client: Client,
+        door: Door,
+        session: SessionId,
+        process: Option<i32>,
+        mut life: Life,
+    ) -> Self {
+        let presence = Presence::of(&session);
+        let is_monitor = door == Door::Monitor;
+        if door == Door::AsyncRewake {
+            life.yields(presence.as_ref());
+        }
+        Monitor {
+            _stands_by: presence
+                .as_ref()
+                .filter(|_| is_monitor)
+                .and_then(Presence::stand_by),
+            knock: Knock::new(door, client, &session, process),
+            watch: None,
+            life,
+            presence,
+            client,
+            door,
+            session,
+            has_begun: Instant::now(),
+            attended_at: Instant::now(),
+            was_idle: false,
+        }
+    }
+
     /// Waits for its turn to watch; whether it has come. A client's own monitor stands by while another process
     /// watches, the others leave it to that one.
     fn has_the_watch(&mut self) -> bool {
@@ -161,7 +187,7 @@ impl Monitor {
             return true;
         };
         presence.sweep();
-        let stands_by = matches!(self.door, Door::Monitor | Door::OpencodePlugin);
+        let stands_by = !self.ends_with_session();
         let until = Instant::now() + AGAIN;
         loop {
             self.watch = presence.watch(self.door);
@@ -203,8 +229,13 @@ impl Monitor {
         };
         let pause = desk.pause()?;
         while !self.life.is_over() {
-            let found = match desk.look(self.door)? {
-                Found::Ended => return Ok(Ended::Something),
+            let found = match desk.look()? {
+                Found::Ended if self.ends_with_session() => return Ok(Ended::Something),
+                // A client's own monitor ends with its client: the session may go on.
+                Found::Ended | Found::Aside => {
+                    self.life.goes_on_for(PATIENCE);
+                    continue;
+                }
                 Found::Mail(found) => found,
             };
             let promised = self.watch.as_ref().and_then(Watch::promised);
@@ -256,6 +287,10 @@ impl Monitor {
         Ok(Ended::Something)
     }
 
+    fn ends_with_session(&self) -> bool {
+        matches!(self.door, Door::AsyncRewake | Door::CodexQueue)
+    }
+
     /// Whether the session may be woken now.
     fn now(&mut self, pause: Duration) -> Now {
         if !self.is_wanted() {
@@ -285,8 +320,7 @@ impl Monitor {
         let is_attended = self.is_attended();
         let is_current = self.watch.as_ref().is_none_or(Watch::is_current);
         // The monitor of a session that has ended and goes on again takes the new watch.
-        let is_current = is_current
-            || matches!(self.door, Door::Monitor | Door::OpencodePlugin) && self.has_the_watch();
+        let is_current = is_current || !self.ends_with_session() && self.has_the_watch();
         if self.door != Door::AsyncRewake {
             return is_current && (is_attended || self.attended_at.elapsed() < UNATTENDED);
         }

@@ -16,6 +16,7 @@ use inbox_core::sabotage::planted;
 use inbox_core::{Door, SessionId};
 use rustix::fs::{FlockOperation, flock};
 
+use super::process::Process;
 use crate::cli::find;
 
 /// After so long without a word a turn counts as over: one that a person broke off ends without a hook.
@@ -48,13 +49,8 @@ pub(super) struct Presence {
 impl Presence {
     /// Where the session's files are; nothing for a user without a home.
     pub(super) fn of(session: &SessionId) -> Option<Self> {
-        let state = find::variable("XDG_STATE_HOME").map(PathBuf::from);
-        let state = state.or_else(|| {
-            let home = find::variable("HOME")?;
-            Some(Path::new(&home).join(".local/state"))
-        })?;
         Some(Presence {
-            folder: state.join("inbox/sessions"),
+            folder: folder()?,
             stem: stem(session.as_str()),
         })
     }
@@ -207,6 +203,48 @@ impl Presence {
             }
         }
     }
+}
+
+/// Which session a process of a client has now: it may begin another one, and its monitor stays.
+#[derive(Debug, Clone)]
+pub(super) struct Current {
+    path: PathBuf,
+}
+
+impl Current {
+    pub(super) fn of(client: &str, process: &Process) -> Option<Self> {
+        let name = format!("{client}-{}.process", process.name());
+        Some(Current {
+            path: folder()?.join(name),
+        })
+    }
+
+    /// The session, if a hook has said it.
+    pub(super) fn session(&self) -> Option<SessionId> {
+        std::fs::read_to_string(&self.path)
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    }
+
+    pub(super) fn note(&self, session: &SessionId) {
+        let beside = self
+            .path
+            .with_extension(format!("{}.new", std::process::id()));
+        // As a whole, because ids are of any length.
+        let _ = std::fs::write(&beside, format!("{}\n", session.as_str()))
+            .and_then(|()| std::fs::rename(&beside, &self.path));
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let state = find::variable("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.or_else(|| {
+        let home = find::variable("HOME")?;
+        Some(Path::new(&home).join(".local/state"))
+    })?;
+    Some(state.join("inbox/sessions"))
 }
 
 /// What is known of who watches for a session's mail.

@@ -3,6 +3,8 @@
 
 use rustix::process::Pid;
 
+use crate::cli::find;
+
 /// What a client may run between itself and a hook.
 const BETWEEN: [&str; 9] = [
     "sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "node",
@@ -62,6 +64,16 @@ impl Process {
                 && !words.any(|word| NO_WINDOW.contains(&word.as_str()))
         };
         all().iter().filter(is_window).count()
+    }
+
+    /// What no other process of this machine is called, before or after.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{}", self.number(), self.began.unwrap_or(0))
+    }
+
+    /// The process that Claude Code names to its children.
+    pub(super) fn of_claude() -> Option<Self> {
+        Process::numbered(find::variable("CLAUDE_PID")?.parse().ok()?)
     }
 
     pub(super) fn number(&self) -> i32 {

@@ -10,7 +10,8 @@ use inbox_store::Location;
 
 use super::client::{Client, Event, Input, Taken};
 use crate::cli::local::monitor::start_for_codex;
-use crate::cli::local::presence::{Presence, Standing};
+use crate::cli::local::presence::{Current, Presence, Standing};
+use crate::cli::local::process::Process;
 use crate::cli::{Context, config, far, find, operation};
 use crate::far::Far;
 
@@ -102,11 +103,17 @@ fn stand(client: Client, event: Event, input: &Input, session: &SessionId, goes_
         Event::Stop if goes_on => Standing::Busy,
         Event::Stop => Standing::Idle,
         // A summary may be made in the midst of a turn.
-        Event::SessionStart if input.is_after_compaction() => return,
+        Event::SessionStart if input.is_after_compaction() => presence.standing(),
         Event::SessionStart => Standing::Idle,
         Event::Compact => return,
     };
     presence.note(client.name(), standing);
+    if (client, event) == (Client::Claude, Event::SessionStart)
+        && let Some(process) = Process::of_claude()
+        && let Some(current) = Current::of(client.name(), &process)
+    {
+        current.note(session);
+    }
 }
 
 /// With a store that is here: the session's agent is the one on the roster, else as configured.

@@ -35,6 +35,8 @@ pub(super) enum Found {
     Mail(Glanced),
     /// The session has ended.
     Ended,
+    /// The session was put aside, and its mail waits.
+    Aside,
 }
 
 impl Desk {
@@ -84,16 +86,20 @@ impl Desk {
         Ok(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
     }
 
-    /// Looks whether there is anything. A client's own monitor ends with its client, the others with the session.
-    pub(super) fn look(&self, door: Door) -> Result<Found, Refusal> {
+    /// Looks whether there is anything.
+    pub(super) fn look(&self) -> Result<Found, Refusal> {
         match self {
             Desk::Here { inbox, caller, .. } => {
-                let ends = matches!(door, Door::AsyncRewake | Door::CodexQueue);
-                if let Some(id) = caller.session.as_ref().filter(|_| ends) {
-                    let found = inbox.session(id)?;
-                    if found.is_none_or(|session| session.state == SessionState::Dead) {
-                        return Ok(Found::Ended);
-                    }
+                let row = match &caller.session {
+                    Some(id) => inbox.store().read(|tx| Ok(tx.session(id)?))?,
+                    None => None,
+                };
+                match row.map(|row| (row.set_state, row.session.state)) {
+                    None | Some((SessionState::Dead, _)) => return Ok(Found::Ended),
+                    Some((SessionState::Frozen, _)) => return Ok(Found::Aside),
+                    // The machine slept: its client is there, or nobody would look.
+                    Some((SessionState::Alive, SessionState::Dead)) => inbox.beat(caller)?,
+                    Some((SessionState::Alive, _)) => {}
                 }
                 Ok(Found::Mail(Woken::look().run(inbox, caller)?))
             }
