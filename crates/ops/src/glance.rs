@@ -58,6 +58,9 @@ pub struct Glance {
     /// Show at most so many headers; 5 unless told otherwise
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
+    /// Show only what came up to this event
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to_event: Option<EventId>,
     /// Note on the receipts by which door of its client the session was told
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub door: Option<Door>,
@@ -193,10 +196,16 @@ impl Glance {
             (false, true) => Pressing::Asking,
             (false, false) => Pressing::Any,
         };
-        let shown = tx.untold(reader, pressing, self.again, limit)?;
+        let shown = tx.untold(reader, pressing, self.again, self.up_to_event, limit)?;
         let mut counted = Vec::new();
         if i64::try_from(shown.len()).is_ok_and(|length| length == limit) {
-            let all = tx.untold_keys(reader, pressing, self.again, TOLD.max(limit))?;
+            let all = tx.untold_keys(
+                reader,
+                pressing,
+                self.again,
+                self.up_to_event,
+                TOLD.max(limit),
+            )?;
             counted.extend(
                 all.into_iter()
                     .filter(|id| !shown.iter().any(|message| message.message_id == *id)),

@@ -38,12 +38,13 @@ impl Woken {
         }
     }
 
-    /// The note that the client was told by this door. Where it is made after the line is out, who dies between the two
+    /// The note that the client was told of what was found, and of nothing that came since, by this door. Where it is made after the line is out, who dies between the two
     /// is woken once more, and never not at all.
-    pub fn note(door: Door) -> Glance {
+    pub fn note(door: Door, found: &Glanced) -> Glance {
         Glance {
             peek: false,
             door: Some(door),
+            up_to_event: Some(found.next_event_id),
             ..Woken::look()
         }
     }

@@ -34,16 +34,18 @@ impl Pressing {
 
 impl Tx<'_> {
     /// Up to `limit` unread messages of which this session was not told, or with `again` also those of which it
-    /// was; the most urgent first, then the oldest. One that came by several addresses is one.
+    /// was; not what came after an event; the most urgent first, then the oldest. One that came by several addresses is
+    /// one.
     pub fn untold(
         &mut self,
         reader: &Reader,
         pressing: Pressing,
         again: bool,
+        up_to: Option<EventId>,
         limit: i64,
     ) -> Result<Vec<Message>, StoreError> {
         let mut found: Vec<(EventId, Message)> = Vec::new();
-        for mut row in self.untold_by(&sql::UNTOLD, reader, pressing, again, limit)? {
+        for mut row in self.untold_by(&sql::UNTOLD, reader, pressing, again, up_to, limit)? {
             let (event, message) = row::read_message(&mut row)?;
             if !found.iter().any(|(other, _)| *other == event) {
                 found.push((event, message));
@@ -60,9 +62,10 @@ impl Tx<'_> {
         reader: &Reader,
         pressing: Pressing,
         again: bool,
+        up_to: Option<EventId>,
         limit: i64,
     ) -> Result<BTreeSet<MessageId>, StoreError> {
-        let mut rows = self.untold_by(&sql::UNTOLD_KEYS, reader, pressing, again, limit)?;
+        let mut rows = self.untold_by(&sql::UNTOLD_KEYS, reader, pressing, again, up_to, limit)?;
         rows.iter_mut()
             .map(|row| Ok(MessageId::new(row.int()?)))
             .collect()
@@ -74,6 +77,7 @@ impl Tx<'_> {
         reader: &Reader,
         pressing: Pressing,
         again: bool,
+        up_to: Option<EventId>,
         limit: i64,
     ) -> Result<Vec<Row>, StoreError> {
         let mut found = Vec::new();
@@ -86,6 +90,7 @@ impl Tx<'_> {
                 params.push(reader.session_no().into());
                 params.push(i64::from(again).into());
                 params.push(pressing.code().into());
+                params.push(up_to.map_or(i64::MAX, |event| event.0).into());
                 params.push(limit.into());
                 found.extend(self.rows(statement, &params)?);
             }

@@ -62,6 +62,7 @@ macro_rules! every_rule {
             glance {
                 a_header_is_shown_once_to_a_session_and_stays_unread
                 what_is_shown_and_what_is_only_counted_are_two_steps
+                what_came_after_an_event_is_not_told_and_the_door_is_on_the_receipt
                 the_urgent_comes_first_and_can_be_had_alone
                 a_glance_that_finds_nothing_writes_nothing_but_that_somebody_is_there
                 what_the_caller_holds_is_told_while_the_lease_lives

@@ -1,1 +1,1 @@
-SELECT * FROM untold_rows ORDER BY priority, delivered_id LIMIT $12
+SELECT * FROM untold_rows ORDER BY priority, delivered_id LIMIT $13

@@ -1,1 +1,1 @@
-SELECT message_no FROM untold_rows LIMIT $12
+SELECT message_no FROM untold_rows LIMIT $13

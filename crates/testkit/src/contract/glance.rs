@@ -1,6 +1,6 @@
 //! What a session is told of new mail: each message once, and what became of it is on its ladder.
 
-use inbox_core::{Code, Priority};
+use inbox_core::{Code, Door, Priority};
 use inbox_ops::{Ack, Caller, Claim, Glance, Glanced, Receipts};
 
 use crate::desk::{at, letter, work};
@@ -45,6 +45,44 @@ pub fn a_header_is_shown_once_to_a_session_and_stays_unread(world: &World) {
     world.read(&one);
     assert!(subjects(world, &one, &again).is_empty());
     assert!(subjects(world, &two, &again).is_empty());
+}
+
+pub fn what_came_after_an_event_is_not_told_and_the_door_is_on_the_receipt(world: &World) {
+    let backend = world.start("backend", "b-1", &[], &[]);
+    let first = world.mail("lead", &["backend"], "first").message.message_id;
+    let peek = Glance {
+        peek: true,
+        ..any()
+    };
+    let found = look(world, &backend, &peek);
+    let second = world
+        .mail("lead", &["backend"], "second")
+        .message
+        .message_id;
+    let noted = Glance {
+        pointer: true,
+        up_to_event: Some(found.next_event_id),
+        door: Some(Door::CodexQueue),
+        ..any()
+    };
+    assert_eq!(subjects(world, &backend, &noted), ["first"]);
+    let rungs = |message| {
+        let receipts = Receipts { message };
+        let ladder = world.call_as(&Caller::local(None), &receipts);
+        let rungs = ladder.expect("it is there").receipts.into_iter();
+        let doors = rungs.map(|rung| (rung.step, rung.offered_by, rung.shown_by));
+        doors.collect::<Vec<_>>()
+    };
+    let by_queue = ("offered".to_owned(), Some(Door::CodexQueue), None);
+    assert_eq!(rungs(first), [by_queue]);
+    assert_eq!(rungs(second), [("queued".to_owned(), None, None)]);
+    let rest = Glance {
+        door: Some(Door::HookPrompt),
+        ..any()
+    };
+    assert_eq!(subjects(world, &backend, &rest), ["second"]);
+    let by_prompt = ("shown".to_owned(), None, Some(Door::HookPrompt));
+    assert_eq!(rungs(second), [by_prompt]);
 }
 
 pub fn what_is_shown_and_what_is_only_counted_are_two_steps(world: &World) {

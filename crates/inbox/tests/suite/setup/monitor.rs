@@ -63,6 +63,18 @@ fn send(inbox: &Sandbox, from: &str, more: &[&str]) -> Value {
     inbox.run(words.iter().chain(more)).ok()
 }
 
+/// How far a message has come, when somebody was told of it. It is printed first and written down then: who dies between
+/// them wakes once more, and never not at all.
+fn told(inbox: &Sandbox, sent: &Value) -> Value {
+    let id = sent["message"]["message_id"].as_str().unwrap();
+    loop {
+        let receipts = inbox.run(["receipts", id, "--json"]).ok();
+        if receipts["receipts"][0]["step"] != "queued" {
+            return receipts["receipts"][0].clone();
+        }
+    }
+}
+
 #[test]
 fn several_messages_are_one_wake_that_points_and_does_not_tell() {
     let inbox = Sandbox::new(INBOX);
@@ -118,14 +130,7 @@ fn what_one_session_was_told_is_not_told_twice_and_is_on_the_receipt() {
     let first = send(&inbox, "mindy", &[]);
     let mut child = start(&inbox, "s-1");
     line(&mut child);
-    let id = first["message"]["message_id"].as_str().unwrap();
-    // It is printed first and written down then: who dies between them wakes once more, and never not at all.
-    let rung = loop {
-        let receipts = inbox.run(["receipts", id, "--json"]).ok();
-        if receipts["receipts"][0]["step"] != "queued" {
-            break receipts["receipts"][0].clone();
-        }
-    };
+    let rung = told(&inbox, &first);
     stop(child);
     assert_eq!(rung["step"], "offered", "{rung}");
     assert_eq!(rung["offered_by"], "monitor", "{rung}");
@@ -212,4 +217,83 @@ fn a_session_is_woken_by_mail_at_a_server() {
         "inbox: 1 new (1 urgent from quinn). Run inbox read."
     );
     stop(child);
+}
+
+/// Claude Code's hook at a turn's end, which goes on behind the session.
+fn rewake(inbox: &Sandbox, how: &str) -> Child {
+    inbox
+        .command(["monitor", "claude", "--door", "async_rewake"])
+        .env("CLAUDE_CODE_SESSION_ID", "s-1")
+        .env("CLAUDE_CODE_ENTRYPOINT", how)
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_hook_that_waits_ends_with_the_line_and_the_status_that_wakes() {
+    let inbox = Sandbox::new(INBOX);
+    session(&inbox, "luna", "s-1");
+    let child = rewake(&inbox, "cli");
+    let sent = send(&inbox, "mindy", &["--kind", "question"]);
+    let outcome = finish(child);
+    assert_eq!(
+        (outcome.code, outcome.stdout.as_str()),
+        (2, ""),
+        "{outcome}"
+    );
+    assert_eq!(
+        outcome.stderr,
+        "inbox: 1 new (1 request from mindy). Run inbox read.\n"
+    );
+    let id = sent["message"]["message_id"].as_str().unwrap();
+    let receipts = inbox.run(["receipts", id, "--json"]).ok();
+    assert_eq!(receipts["receipts"][0]["offered_by"], "async_rewake");
+}
+
+#[test]
+fn a_hook_that_waits_leaves_it_to_a_monitor_and_keeps_no_client_from_its_end() {
+    let mut inbox = Sandbox::new(INBOX);
+    inbox.set("INBOX_WAKE_AT_MOST_EVERY_SECONDS", "0");
+    session(&inbox, "luna", "s-1");
+    // Without a person the client waits for its hooks before it ends.
+    let quiet = |child: Child| {
+        let outcome = finish(child);
+        let said = (outcome.stdout.as_str(), outcome.stderr.as_str());
+        assert_eq!((outcome.code, said), (0, ("", "")), "{outcome}");
+    };
+    quiet(rewake(&inbox, "sdk-cli"));
+    // It has begun to wait before the monitor comes, which shows in what the lock says.
+    let waits = rewake(&inbox, "cli");
+    let lock = inbox.folder().join(".local/state/inbox/sessions/s-1.lock");
+    while !std::fs::read_to_string(&lock).is_ok_and(|text| text.contains("async_rewake")) {
+        std::thread::yield_now();
+    }
+    let mut monitor = start(&inbox, "s-1");
+    quiet(waits);
+    quiet(rewake(&inbox, "cli"));
+    let sent = send(&inbox, "mindy", &["--kind", "question"]);
+    assert_eq!(
+        line(&mut monitor),
+        "inbox: 1 new (1 request from mindy). Run inbox read."
+    );
+    assert_eq!(told(&inbox, &sent)["offered_by"], "monitor");
+    stop(monitor);
+    let child = rewake(&inbox, "cli");
+    inbox.run(["session", "end", "s-1", "--json"]).ok();
+    quiet(child);
+}
+
+#[test]
+fn the_door_of_opencode_is_its_plugin() {
+    let inbox = Sandbox::new(INBOX);
+    session(&inbox, "luna", "s-1");
+    let sent = send(&inbox, "mindy", &[]);
+    let mut child = inbox
+        .command(["monitor", "opencode", "--session", "s-1"])
+        .spawn()
+        .unwrap();
+    line(&mut child);
+    let rung = told(&inbox, &sent);
+    stop(child);
+    assert_eq!(rung["offered_by"], "opencode_plugin", "{rung}");
 }

@@ -265,7 +265,7 @@ impl Monitor {
                 if let Some(watch) = &mut self.watch {
                     watch.promise(line);
                 }
-                desk.note(self.door)?;
+                desk.note(self.door, &found)?;
                 if !self.knock.wake(&woken, line, context)? {
                     self.end_turn();
                     self.life.goes_on_for(SHUT);
@@ -275,7 +275,7 @@ impl Monitor {
                 if !self.knock.wake(&woken, line, context)? {
                     return Ok(Ended::Something);
                 }
-                desk.note(self.door)?;
+                desk.note(self.door, &found)?;
             }
             if let Some(watch) = &mut self.watch {
                 watch.woke();

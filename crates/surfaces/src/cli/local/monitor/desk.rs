@@ -108,10 +108,11 @@ impl Desk {
     }
 
     /// Writes down that the client was told by this door.
-    pub(super) fn note(&self, door: Door) -> Result<(), Refusal> {
+    pub(super) fn note(&self, door: Door, found: &Glanced) -> Result<(), Refusal> {
+        let note = Woken::note(door, found);
         match self {
-            Desk::Here { inbox, caller, .. } => Woken::note(door).run(inbox, caller).map(drop),
-            Desk::There { far, caller } => far.call(&Woken::note(door), caller).map(drop),
+            Desk::Here { inbox, caller, .. } => note.run(inbox, caller).map(drop),
+            Desk::There { far, caller } => far.call(&note, caller).map(drop),
         }
     }
 
