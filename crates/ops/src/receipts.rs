@@ -49,11 +49,11 @@ pub struct Rung {
     pub step: String,
     /// When its client was told of it.
     pub offered_at: Option<Millis>,
-    /// By which door of the client it was told, where one was named.
+    /// By which door of the client it was told; null where none was named.
     pub offered_by: Option<Door>,
     /// When it was put before the reader.
     pub shown_at: Option<Millis>,
-    /// By which door of the client it came there, where one was named.
+    /// By which door of the client it came there; null where none was named.
     pub shown_by: Option<Door>,
     /// When the reader took it.
     pub read_at: Option<Millis>,

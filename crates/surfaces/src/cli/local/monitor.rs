@@ -265,9 +265,10 @@ impl Monitor {
                 if let Some(watch) = &mut self.watch {
                     watch.promise(line);
                 }
-                desk.note(self.door, &found)?;
-                if !self.knock.wake(&woken, line, context)? {
+                let noted = desk.note(self.door, &found);
+                if noted.is_err() || !self.knock.wake(&woken, line, context)? {
                     self.end_turn();
+                    noted?;
                     self.life.goes_on_for(SHUT);
                     continue;
                 }
