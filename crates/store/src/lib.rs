@@ -45,7 +45,7 @@ use inbox_core::{Code, EventId, Refusal};
 pub use apply::{Recorded, Step};
 use bell::{Bell, Key, Listener};
 pub use dead::{Intake, Undelivered};
-use driver::{Driver, Mode, Wrote};
+use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
@@ -308,7 +308,7 @@ impl Store {
     /// Lets the writes that follow share one transaction, each a part of it that leaves no trace when it is refused.
     /// None of them has happened before [`Store::end_sharing`].
     pub fn begin_sharing(&mut self) -> Result<(), StoreError> {
-        self.driver().begin(Mode::Write)?;
+        self.driver().begin_shared()?;
         self.shared = Some(Mutex::default());
         Ok(())
     }
@@ -342,9 +342,10 @@ impl Store {
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            Ok((value, tx.rings))
+            Ok((value, tx.wrote(), tx.rings))
         });
-        let ended = outcome.and_then(|(value, rings)| Ok((value, rings, driver.end_part()?)));
+        let ended =
+            outcome.and_then(|(value, wrote, rings)| Ok((value, rings, driver.end_part(wrote)?)));
         match ended {
             Ok((value, rings, newest)) => {
                 let mut rang = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -375,11 +376,7 @@ impl Store {
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            let wrote = Wrote {
-                last_entry: tx.entries.last().copied(),
-                is_remembered: tx.is_remembered,
-            };
-            Ok((value, wrote, tx.rings))
+            Ok((value, tx.wrote(), tx.rings))
         });
         let (value, wrote, rings) = match outcome {
             Ok(done) => done,
