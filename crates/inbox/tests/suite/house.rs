@@ -13,6 +13,7 @@ use crate::root;
 const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-core", &[]),
     ("inbox-wire", &["inbox-core"]),
+    ("inbox-hcs", &["inbox-core", "inbox-wire"]),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
