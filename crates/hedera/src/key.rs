@@ -286,6 +286,30 @@ impl Key {
         PublicKey::from_bytes(algorithm, bytes).ok()
     }
 
+    /// Every key in the tree.
+    pub fn leaves(&self) -> Vec<PublicKey> {
+        let mut found = Vec::new();
+        self.gather(&mut found, DEPTH);
+        found
+    }
+
+    fn gather(&self, found: &mut Vec<PublicKey>, depth: usize) {
+        let keys = match &self.key {
+            Some(KeyKind::List(list)) => Some(list),
+            Some(KeyKind::Threshold(ThresholdKey { keys, .. })) => keys.as_ref(),
+            _ => None,
+        };
+        match (keys, depth.checked_sub(1)) {
+            (Some(list), Some(below)) => {
+                for key in &list.keys {
+                    key.gather(found, below);
+                }
+            }
+            (Some(_), None) => {}
+            (None, _) => found.extend(self.leaf()),
+        }
+    }
+
     /// Whether it is one that can ever be satisfied: leaves with good bytes, and thresholds that can be met.
     pub fn is_valid(&self) -> bool {
         self.is_valid_within(DEPTH)

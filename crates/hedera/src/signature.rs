@@ -42,7 +42,12 @@ impl SignatureMap {
 
     /// Whether a key has signed a body.
     pub fn has(&self, key: &PublicKey, body: &[u8]) -> bool {
-        self.pairs.iter().take(MOST).any(|pair| {
+        self.find(key, body).is_some()
+    }
+
+    /// The signature of a key of a body.
+    pub fn find(&self, key: &PublicKey, body: &[u8]) -> Option<&[u8]> {
+        self.pairs.iter().take(MOST).find_map(|pair| {
             let signature = match &pair.signature {
                 Some(SignatureKind::Ed25519(bytes)) if key.algorithm() == Algorithm::Ed25519 => {
                     bytes
@@ -52,9 +57,10 @@ impl SignatureMap {
                 {
                     bytes
                 }
-                _ => return false,
+                _ => return None,
             };
-            key.bytes().starts_with(&pair.pub_key_prefix) && key.verifies(body, signature)
+            let is_its = key.bytes().starts_with(&pair.pub_key_prefix);
+            (is_its && key.verifies(body, signature)).then_some(signature.as_slice())
         })
     }
 }

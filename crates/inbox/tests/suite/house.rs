@@ -14,6 +14,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-core", &[]),
     ("inbox-wire", &["inbox-core"]),
     ("inbox-hedera", &[]),
+    ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
     ("inbox-hcs", &["inbox-core", "inbox-wire"]),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
