@@ -36,6 +36,9 @@ pub enum LedgerError {
     /// The database refused.
     #[error("the devnet's file cannot be used: {0}")]
     Database(#[from] rusqlite::Error),
+    /// Another devnet has it.
+    #[error("another devnet uses {0}")]
+    InUse(String),
     /// It is another program's, or another version's.
     #[error("{0} is not a devnet of this version; `inbox devnet reset` makes a new one")]
     Foreign(String),
@@ -84,7 +87,15 @@ pub struct Effects {
 impl Ledger {
     /// Opens the ledger in this file, and makes one where there is none.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        Self::prepare(Connection::open(path)?, &path.display().to_string())
+        let name = path.display().to_string();
+        match Self::prepare(Connection::open(path)?, &name) {
+            Err(LedgerError::Database(error))
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) =>
+            {
+                Err(LedgerError::InUse(name))
+            }
+            opened => opened,
+        }
     }
 
     /// A ledger that ends with the process.
@@ -93,10 +104,13 @@ impl Ledger {
     }
 
     fn prepare(mut db: Connection, name: &str) -> Result<Self, LedgerError> {
-        db.busy_timeout(Duration::from_secs(5))?;
+        // One process has a ledger, and need not wait for others.
+        db.busy_timeout(Duration::ZERO)?;
         db.set_prepared_statement_cache_capacity(128);
         // What was answered survives the end of the process; a loss of power may take the last moment with it.
-        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        db.execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
+        )?;
         let pragma = |name: &str| -> rusqlite::Result<i64> {
             db.pragma_query_value(None, name, |row| row.get(0))
         };

@@ -16,6 +16,8 @@ mod table;
 mod wait;
 mod waker;
 
+pub(crate) use listen::signalled;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;

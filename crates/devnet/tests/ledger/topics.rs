@@ -1,6 +1,6 @@
 //! Topics, their keys, their hashes, and how a node looks at what it is given.
 
-use inbox_devnet::ledger::{Ledger, TopicMessage};
+use inbox_devnet::ledger::{Ledger, LedgerError, TopicMessage};
 use inbox_hcs::{RunningHash, Submission};
 use inbox_hedera::key::Algorithm;
 use inbox_hedera::proto::{
@@ -285,6 +285,8 @@ fn a_ledger_that_is_opened_again_goes_on() {
     let used = net.body(&one, message(topic, "before"));
     net.record(&used, &[&one]);
     let account = net.account(&one, Algorithm::Ecdsa, 5);
+    // Nobody else may have it meanwhile.
+    assert!(matches!(Ledger::open(&path), Err(LedgerError::InUse(_))));
     drop(net);
     let mut net = Net::on(Ledger::open(&path).unwrap());
     net.advance(10);

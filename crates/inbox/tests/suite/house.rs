@@ -20,7 +20,14 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
         "inbox-surfaces",
-        &["inbox-core", "inbox-wire", "inbox-store", "inbox-ops"],
+        &[
+            "inbox-core",
+            "inbox-wire",
+            "inbox-store",
+            "inbox-ops",
+            "inbox-hedera",
+            "inbox-devnet",
+        ],
     ),
     ("inbox", &["inbox-surfaces"]),
     ("inbox-testkit", &["inbox-core", "inbox-store", "inbox-ops"]),

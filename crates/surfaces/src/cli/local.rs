@@ -1,6 +1,7 @@
 //! Commands that are not operations: they act on files and on this machine.
 
 mod artifact;
+mod devnet;
 mod doctor;
 mod files;
 mod hook;
@@ -32,6 +33,7 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "devnet",
     "setup",
     "monitor",
     "doctor",
@@ -64,6 +66,7 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "devnet" => devnet::describe(command),
         "setup" => setup::describe(command),
         "monitor" => monitor::describe(command),
         "doctor" => command.about("Check the store and this machine, and say what to do"),
@@ -97,6 +100,7 @@ pub(crate) fn run(
         "migrate" => migrate::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
+        "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),
         "doctor" => doctor::run(context),

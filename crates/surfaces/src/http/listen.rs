@@ -70,7 +70,7 @@ pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> 
 }
 
 /// Ends when the process is told to stop.
-pub(super) async fn signalled() -> Result<(), Refusal> {
+pub(crate) async fn signalled() -> Result<(), Refusal> {
     let on = |kind| {
         signal(kind).map_err(|error| Refusal::new(Code::Internal, format!("no signals: {error}")))
     };
