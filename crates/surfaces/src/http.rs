@@ -6,6 +6,7 @@
 mod doors;
 mod engine;
 mod events;
+mod fault;
 mod gate;
 mod listen;
 mod mcp;
@@ -68,6 +69,7 @@ pub(crate) fn serve(
     open: impl Fn() -> Result<Inbox, Refusal>,
     ready: impl FnOnce(SocketAddr) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
+    fault::log_without_values();
     run(options, open, ready, listen::signalled())
 }
 

@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     waits: AtomicU64,
     connections: AtomicU64,
     turned_away: AtomicU64,
+    faults: AtomicU64,
 }
 
 /// Something that is there for a while, counted until it is dropped.
@@ -52,6 +53,7 @@ impl Metrics {
             waits: AtomicU64::default(),
             connections: AtomicU64::default(),
             turned_away: AtomicU64::default(),
+            faults: AtomicU64::default(),
         }
     }
 
@@ -93,6 +95,10 @@ impl Metrics {
 
     pub(super) fn turned_away(&self) {
         self.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn fault(&self) {
+        self.faults.fetch_add(1, Ordering::Relaxed);
     }
 
     /// All of them in Prometheus's text form.
@@ -168,6 +174,12 @@ impl Metrics {
                 "counter",
                 "Requests that were refused before they were read.",
                 &self.turned_away,
+            ),
+            (
+                "faults_total",
+                "counter",
+                "Faults of the program, each of which ended a request.",
+                &self.faults,
             ),
         ] {
             head(&mut page, name, kind, help);
