@@ -1,6 +1,7 @@
 //! The server: the same answers as the command line, to those with a token and to nobody else.
 
 mod contract;
+mod doctor;
 mod fault;
 mod gate;
 mod load;

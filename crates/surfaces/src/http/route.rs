@@ -66,6 +66,10 @@ impl House {
                 }
                 Err(refusal) => refused(&refusal),
             },
+            "/v1/token" if is_get => match self.shown(request.headers()).await {
+                Ok(page) => plain("application/json", page),
+                Err(refusal) => refused(&refusal),
+            },
             "/v1/events" if is_get => match self.follow(&request).await {
                 Ok(events) => events::response(events),
                 Err(refusal) => refused(&refusal),
@@ -145,6 +149,15 @@ impl House {
             .ok_or_else(|| table::unknown("watch"))?;
         let caller = caller(request.headers(), &token, watch)?;
         events::follow(&self.engine, request, caller)
+    }
+
+    /// The token that came with a request, for whoever has it: it needs no scope to be looked at.
+    async fn shown(&self, headers: &HeaderMap) -> Result<String, Refusal> {
+        let token = self
+            .doors
+            .open(&self.engine, gate::secret(headers)?)
+            .await?;
+        crate::envelope::answer("token", &serde_json::json!({ "token": token }))
     }
 
     async fn enter(&self, headers: &HeaderMap, scope: Scope) -> Result<Token, Refusal> {
