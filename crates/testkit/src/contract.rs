@@ -110,6 +110,7 @@ macro_rules! every_rule {
                 refusals_and_empty_claims_are_not_remembered
                 a_keyed_retry_by_token_works_after_the_work_is_over
                 a_keyed_message_is_added_once
+                a_keyed_note_keeps_the_words_of_what_it_is_about
             }
             cursors {
                 events_are_numbered_without_gap_in_the_order_of_commits
