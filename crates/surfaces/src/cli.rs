@@ -5,7 +5,7 @@
 
 mod args;
 pub(crate) mod config;
-mod far;
+pub(crate) mod far;
 pub(crate) mod find;
 mod local;
 mod operation;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Refusal, Token};
 use inbox_ops::{Answer, Caller, Operation};
 use rustls::pki_types::CertificateDer;
+use serde::Deserialize;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
@@ -20,6 +21,12 @@ pub(crate) struct Looked {
     /// When the server says that it answered.
     pub(crate) date: Option<String>,
     pub(crate) body: String,
+}
+
+/// What `/v1/token` says.
+#[derive(Deserialize)]
+struct Shown {
+    token: Token,
 }
 
 /// The longest page of that kind.
@@ -131,6 +138,27 @@ impl Far {
                 )
                 .hint("inbox --version; the server and the client should be of one version")
             })
+    }
+
+    /// Calls an operation that the server lets wait for so long.
+    pub(crate) fn call_waiting<O: Operation>(
+        &self,
+        request: &O,
+        body: String,
+        caller: &Caller,
+        patience: Duration,
+    ) -> Result<O::Answer, Refusal> {
+        self.call_with(request, body, caller, patience + ANSWER_WITHIN)
+    }
+
+    /// The token that opens the server, as the server knows it.
+    pub(crate) fn token(&self) -> Result<Token, Refusal> {
+        let looked = self.look("/v1/token")?;
+        let shown = serde_json::from_str::<Shown>(&looked.body);
+        match shown.ok().filter(|_| looked.status == 200) {
+            Some(shown) => Ok(shown.token),
+            None => Err(self.strange(&looked)),
+        }
     }
 
     fn post(

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod far;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod guide;

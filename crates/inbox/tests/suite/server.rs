@@ -32,7 +32,7 @@ impl Served {
     }
 
     /// Serves the store of a desk.
-    fn on(desk: Sandbox) -> Served {
+    pub(crate) fn on(desk: Sandbox) -> Served {
         let (child, url) = serve(&desk, &[]);
         Served { desk, child, url }
     }

@@ -261,19 +261,3 @@ fn what_was_handled_is_acknowledged_before_new_mail_is_read() {
     let shown = sandbox.run(["show", "--thread", "thr_1", "--json"]).ok();
     assert_eq!(shown["thread"]["status"], "done");
 }
-
-#[test]
-fn a_server_is_called_at_its_own_door() {
-    let sandbox = Sandbox::in_memory(INBOX);
-    let mut quinn = server(
-        &sandbox,
-        &[
-            ("INBOX_DB", "https://inbox.example:7117/"),
-            ("INBOX_AGENT", "quinn"),
-        ],
-    );
-    let refused = quinn.call("check_inbox", &json!({}));
-    assert_eq!(refused["error"]["code"], "invalid_input", "{refused}");
-    let hint = refused["error"]["hint"].as_str().unwrap();
-    assert!(hint.contains("https://inbox.example:7117/mcp"), "{hint}");
-}

@@ -1,13 +1,14 @@
 //! `ask`: a question, and the wait for its answer.
 
 use inbox_core::{Kind, Refusal, limit};
-use inbox_ops::{Caller, Inbox, Operation, Reply, Send, Update, WaitReply, Waiting};
+use inbox_ops::{Caller, Operation, Reply, Send, Update, WaitReply, Waiting};
 use inbox_store::bell::Key;
 use serde_json::json;
 
 use super::args::Args;
 use super::{Told, run};
 use crate::mcp::desk::{Desk, Ending};
+use crate::mcp::ground::{Ground, Polled};
 use crate::mcp::look::Seen;
 use crate::mcp::text;
 
@@ -61,13 +62,13 @@ pub(super) async fn ask(
         serde_json::from_value(wait).map_err(|error| Refusal::from_carried(&error.to_string()))?;
     // The question was one effect; the wait has none to repeat.
     proof.key = None;
-    let mut state = <WaitReply as Waiting>::State::default();
-    let look = move |inbox: &Inbox, caller: &Caller| {
-        let waited = request.poll(&mut state, inbox, caller)?;
+    let mut polled = Polled::new(request);
+    let look = move |ground: &Ground<'_>, caller: &Caller| {
+        let waited = polled.look(ground, caller)?;
         Ok(Seen {
             is_over: WaitReply::is_over(&waited),
             answer: waited,
-            wake_at: WaitReply::wake_at(&state),
+            wake_at: polled.wake_at(),
         })
     };
     let key = move |_: &Caller| Key::Thread(thread);

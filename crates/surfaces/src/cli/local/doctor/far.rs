@@ -22,12 +22,6 @@ struct Health {
     version: String,
 }
 
-/// What `/v1/token` says.
-#[derive(Deserialize)]
-struct Shown {
-    token: Token,
-}
-
 /// Everything that can be seen of a server from here. What comes after a check that failed is left out where it
 /// would only say the same.
 pub(super) fn checks(context: &Context, url: &str) -> Result<Vec<Check>, Refusal> {
@@ -55,7 +49,7 @@ pub(super) fn checks(context: &Context, url: &str) -> Result<Vec<Check>, Refusal
         }
     };
     let server = Far::new(url, secret, authority.as_deref())?;
-    match token(&server) {
+    match server.token() {
         Ok(token) => {
             checks.push(of_token(&token));
             checks.extend(of_agent(context.agent.as_ref(), &token));
@@ -120,16 +114,6 @@ fn of_clock(looked: &Looked) -> Option<Check> {
             "timedatectl shows whether this machine's clock is set by the network; leases go by the store's",
         )
     })
-}
-
-fn token(server: &Far) -> Result<Token, Refusal> {
-    let looked = server.look("/v1/token")?;
-    if looked.status == 200
-        && let Ok(shown) = serde_json::from_str::<Shown>(&looked.body)
-    {
-        return Ok(shown.token);
-    }
-    Err(server.strange(&looked))
 }
 
 fn of_token(token: &Token) -> Check {
