@@ -163,6 +163,7 @@ fn run(
             doors: Doors::default(),
             engine,
             metrics,
+            sessions: mcp::Sessions::default(),
             version: options.version.clone(),
         });
         ready(address)?;

@@ -11,6 +11,7 @@ mod desk;
 mod ground;
 mod local;
 mod look;
+mod notices;
 mod resource;
 mod server;
 pub(crate) mod stdio;
@@ -20,6 +21,7 @@ mod tool;
 
 pub use desk::{Answered, Desk, Engine, Job, Leases, Who};
 pub use look::Look;
+pub use notices::Notices;
 pub use server::Server;
 
 use std::time::Duration;

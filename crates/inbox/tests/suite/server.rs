@@ -6,6 +6,7 @@ mod fault;
 mod gate;
 mod load;
 mod mcp;
+mod notices;
 mod parity;
 mod raw;
 mod secrets;

@@ -29,6 +29,14 @@ pub(super) struct Events {
     pieces: mpsc::Receiver<Bytes>,
 }
 
+impl Events {
+    /// A body, and where its pieces go in.
+    pub(super) fn channel() -> (mpsc::Sender<Bytes>, Events) {
+        let (send, pieces) = mpsc::channel(AHEAD);
+        (send, Events { pieces })
+    }
+}
+
 impl HttpBody for Events {
     type Data = Bytes;
     type Error = std::convert::Infallible;
@@ -65,7 +73,7 @@ pub(super) fn follow(
     if let Some(value) = one(request.headers(), &last)? {
         watch.after_event = Some(cursor(value)?);
     }
-    let (send, pieces) = mpsc::channel(AHEAD);
+    let (send, events) = Events::channel();
     let engine = Arc::clone(engine);
     tokio::spawn(async move {
         let mut wait = Wait::new(engine, watch, caller);
@@ -87,7 +95,7 @@ pub(super) fn follow(
             }
         }
     });
-    Ok(Events { pieces })
+    Ok(events)
 }
 
 fn cursor(text: &str) -> Result<EventId, Refusal> {

@@ -20,6 +20,7 @@ struct Counts {
 pub(crate) struct Metrics {
     /// In the order of the table.
     operations: Vec<Counts>,
+    names: Vec<&'static str>,
     buckets: [AtomicU64; MICROS.len()],
     micros: AtomicU64,
     timed: AtomicU64,
@@ -45,6 +46,7 @@ impl Metrics {
         let count = table.entries().len();
         Metrics {
             operations: (0..count).map(|_| Counts::default()).collect(),
+            names: table.entries().iter().map(|entry| entry.name).collect(),
             buckets: Default::default(),
             micros: AtomicU64::default(),
             timed: AtomicU64::default(),
@@ -73,6 +75,13 @@ impl Metrics {
         self.timed.fetch_add(1, Ordering::Relaxed);
         if let Some(place) = MICROS.iter().position(|&end| micros <= end) {
             self.buckets[place].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The same of an operation by its name, where no path led to it.
+    pub(super) fn ended_by_name(&self, name: &str, is_refused: bool, micros: Option<u128>) {
+        if let Some(operation) = self.names.iter().position(|known| *known == name) {
+            self.ended(operation, is_refused, micros);
         }
     }
 

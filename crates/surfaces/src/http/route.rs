@@ -34,6 +34,7 @@ pub(super) struct House {
     pub(super) doors: Doors,
     pub(super) engine: Arc<Engine>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) sessions: mcp::Sessions,
     pub(super) version: String,
 }
 
@@ -74,6 +75,7 @@ impl House {
                 Ok(events) => events::response(events),
                 Err(refusal) => refused(&refusal),
             },
+            "/mcp" if is_get || method == Method::DELETE => self.mcp_session(&request).await,
             "/mcp" => match self.mcp(request).await {
                 Ok(response) => response.map(|body| Either::Right(Either::Right(body))),
                 Err(refusal) => refused(&refusal),
@@ -133,12 +135,26 @@ impl House {
         let (parts, body) = request.into_parts();
         let token = self.enter(&parts.headers, Scope::Read).await?;
         let body = whole(body).await?;
-        let mut response = mcp::answer(&self.engine, &token, parts, body).await?;
+        let mut response = mcp::answer(&self.engine, &self.sessions, &token, parts, body).await?;
         for (name, value) in super::SAFE {
             let value = HeaderValue::from_static(value);
             response.headers_mut().insert(name, value);
         }
         Ok(response)
+    }
+
+    /// What is told without being asked for, and the end of that.
+    async fn mcp_session(self: &Arc<Self>, request: &Request<Incoming>) -> Response<Body> {
+        let headers = request.headers();
+        let answered = match self.enter(headers, Scope::Read).await {
+            Err(refusal) => Err(refusal),
+            Ok(token) if request.method() == Method::GET => {
+                mcp::listen(self, headers, &token).map(events::response)
+            }
+            Ok(token) => mcp::end(self, headers, &token)
+                .map(|()| text("application/json", StatusCode::NO_CONTENT, Vec::new())),
+        };
+        answered.unwrap_or_else(|refusal| refused(&refusal))
     }
 
     async fn follow(&self, request: &Request<Incoming>) -> Result<Events, Refusal> {

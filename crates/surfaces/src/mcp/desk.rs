@@ -27,6 +27,9 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Looks, and again whenever something may have happened, until the look says that it is over.
     fn wait(&self, look: Box<dyn Look>);
+
+    /// Hears that an operation ended, and how long it took unless it waits: for those who count.
+    fn ended(&self, _name: &'static str, _is_refused: bool, _took: Option<Duration>) {}
 }
 
 /// How many leases are kept for one caller.
@@ -163,11 +166,24 @@ impl Desk {
             Effect::Write => Scope::Write,
             Effect::Read | Effect::Wait => Scope::Read,
         });
-        self.must_allow(scope)?;
-        self.stand(O::EFFECT, proof, move |ground, caller| {
-            ground.run(&request, caller)
-        })
-        .await
+        let begun = Instant::now();
+        let ran = match self.must_allow(scope) {
+            Err(refusal) => Err(refusal),
+            Ok(()) => {
+                let run = move |ground: &Ground<'_>, caller: &Caller| ground.run(&request, caller);
+                self.stand(O::EFFECT, proof, run).await
+            }
+        };
+        let took = (O::EFFECT != Effect::Wait).then(|| begun.elapsed());
+        self.ended(O::NAME, ran.is_err(), took);
+        ran
+    }
+
+    /// Counts an operation that was carried out in another way than by [`Desk::run`].
+    pub(super) fn ended(&self, name: &'static str, is_refused: bool, took: Option<Duration>) {
+        if let Base::Store(engine) = &self.base {
+            engine.ended(name, is_refused, took);
+        }
     }
 
     fn must_allow(&self, scope: Scope) -> Result<(), Refusal> {

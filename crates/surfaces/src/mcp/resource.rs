@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use inbox_core::{Code, EventId, Refusal, ThreadId};
-use inbox_ops::{Caller, Effect, Read, Show, Waiting, Watch, Watched};
+use inbox_ops::{Caller, Effect, Operation, Read, Show, Waiting, Watch, Watched};
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceTemplate};
 
@@ -79,7 +79,13 @@ pub(super) async fn read(desk: &Desk, place: Place) -> Result<String, ErrorData>
             Place::Thread(id) => Ok(text::of_answer(&ground.run(&Show::of(id), caller)?, 0)),
         },
     );
-    text.await.map_err(|refusal| as_error(&refusal))
+    let (begun, text) = (Instant::now(), text.await);
+    let name = match place {
+        Place::Inbox => Read::NAME,
+        Place::Thread(_) => Show::NAME,
+    };
+    desk.ended(name, text.is_err(), Some(begun.elapsed()));
+    text.map_err(|refusal| as_error(&refusal))
 }
 
 /// A refusal where the protocol has no place for one but an error.

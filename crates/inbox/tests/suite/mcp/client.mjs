@@ -68,13 +68,7 @@ const waiting = call("claim_work", { wait_seconds: 600 }, { signal: giveUp.signa
 seen.cancelled = await waiting.then(() => false, () => true);
 seen.after = (await call("show_threads", { thread_id: work })).structuredContent.thread.status;
 
-// Over HTTP the older revision would need a session to be told of changes.
 const uri = "inbox://inbox";
-if (url && mode === "legacy") {
-  await client.close();
-  console.log(JSON.stringify({ ...seen, updated: uri }));
-  process.exit(0);
-}
 let subscription;
 if (mode === "modern") subscription = await client.listen({ resourceSubscriptions: [uri] });
 else await client.subscribeResource({ uri });

@@ -94,10 +94,7 @@ async def main():
                 seen["updated"] = await next_update()
                 text = (await client.read_resource(uri, **fresh)).contents[0].text
 
-        if mode == "legacy" and url:
-            # Over HTTP the older revision would need a session to be told of changes.
-            seen["updated"] = uri
-        elif mode == "legacy":
+        if mode == "legacy":
             fresh = {}
             await client.subscribe_resource(uri)
             await until_new(updates.receive)

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Served;
+use super::load::metric;
 use super::raw::{Answered, exchange, post};
 
 fn ask(
@@ -209,4 +210,37 @@ fn two_who_share_a_token_do_not_share_their_leases() {
         updated["structuredContent"]["thread"]["status"],
         "in_progress"
     );
+}
+
+#[test]
+fn calls_are_counted_by_their_operations() {
+    let served = Served::start();
+    let secret = served.token("quinn", "");
+    call(
+        &served,
+        &secret,
+        "send_message",
+        &json!({ "to_agent": "ada", "subject": "Hi" }),
+    );
+    call(
+        &served,
+        &secret,
+        "show_threads",
+        &json!({ "thread_id": "thr_9" }),
+    );
+    call(
+        &served,
+        &secret,
+        "ask",
+        &json!({ "to_agent": "ada", "question": "Well?", "wait_seconds": 0 }),
+    );
+    let bearer = format!("Bearer {secret}");
+    let count = |name: &str, outcome: &str| {
+        let name = format!("inbox_operations_total{{operation=\"{name}\",outcome=\"{outcome}\"}}");
+        metric(&served, &bearer, &name)
+    };
+    assert_eq!(count("send", "ok"), 2);
+    assert_eq!(count("show", "refused"), 1);
+    assert_eq!(count("wait-reply", "ok"), 1);
+    assert_eq!(count("show", "ok"), 0);
 }

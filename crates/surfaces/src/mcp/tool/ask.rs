@@ -72,10 +72,9 @@ pub(super) async fn ask(
         })
     };
     let key = move |_: &Caller| Key::Thread(thread);
-    let waited = desk
-        .wait(proof, until, key, look, meanwhile)
-        .await
-        .map_err(|refusal| refusal.detail("thread_id", thread.to_string()))?;
+    let waited = desk.wait(proof, until, key, look, meanwhile).await;
+    desk.ended(WaitReply::NAME, waited.is_err(), None);
+    let waited = waited.map_err(|refusal| refusal.detail("thread_id", thread.to_string()))?;
     let told = Told::new(WaitReply::NAME, &waited, text::of_waited(&waited, thread))?;
     Ok(match asked {
         Some(message) => told.with(
