@@ -205,6 +205,27 @@ fn a_wait_in_vain_says_how_to_go_on_and_misses_nothing() {
 }
 
 #[test]
+fn an_answer_that_was_handed_over_is_no_news_unless_it_was_cut() {
+    let sandbox = Sandbox::in_memory(INBOX);
+    let mut quinn = Client::start(&sandbox, "quinn");
+    let question = json!({ "to_agent": "ada", "question": "Which?", "wait_seconds": 0 });
+    let mut asked = quinn.call("ask", &question);
+    let thread = asked["asked"]["thread_id"].as_str().unwrap().to_owned();
+    let long = "one more word ".repeat(3_000);
+    for (body, is_news) in [("Email", false), (long.as_str(), true)] {
+        let reply = ["reply", "--from", "ada", "--thread", &thread, "--json"];
+        let text = ["--summary", "This one", "--body", body];
+        sandbox.run(reply.iter().chain(&text)).ok();
+        let go_on = json!({ "thread_id": thread, "wait_seconds": 600, "after_event": asked["next_event_id"] });
+        asked = quinn.call("ask", &go_on);
+        assert_eq!(asked["message"]["body"], body);
+        let mail = quinn.call("check_inbox", &json!({}));
+        let count = mail["messages"].as_array().map(Vec::len);
+        assert_eq!(count, Some(usize::from(is_news)), "{mail}");
+    }
+}
+
+#[test]
 fn a_wait_of_no_seconds_looks_once() {
     let sandbox = Sandbox::in_memory(INBOX);
     let mut quinn = Client::start(&sandbox, "quinn");
