@@ -29,6 +29,7 @@ use tokio::sync::oneshot;
 
 use self::doors::Doors;
 use self::engine::Engine;
+pub(crate) use self::fault::log_without_values;
 use self::gate::Gate;
 use self::metrics::Metrics;
 use self::route::House;
@@ -69,7 +70,7 @@ pub(crate) fn serve(
     open: impl Fn() -> Result<Inbox, Refusal>,
     ready: impl FnOnce(SocketAddr) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
-    fault::log_without_values();
+    log_without_values();
     run(options, open, ready, listen::signalled())
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn awaited<T>(metrics: &Metrics, f: impl Future<Output = T>) ->
 }
 
 /// Has a panic of this process say where it was and not with what: that may be somebody's mail or token.
-pub(super) fn log_without_values() {
+pub(crate) fn log_without_values() {
     std::panic::set_hook(Box::new(|panic: &PanicHookInfo<'_>| {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("a thread");

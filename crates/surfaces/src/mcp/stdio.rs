@@ -61,6 +61,8 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
             Duration::from_secs(number.unsigned_abs())
         }
     };
+    // Clients keep what is said here, and show it.
+    crate::http::log_without_values();
     let (who, leases) = (who(context)?, Leases::kept());
     let desk = match There::named(context.db.as_deref()) {
         Some(there) => Desk::at(there, who, leases),

@@ -21,7 +21,7 @@ fn a_call_that_meets_a_fault_is_told_so_and_the_next_one_works() {
     assert_eq!(ended["isError"], true, "{ended}");
     assert_eq!(ended["structuredContent"]["error"]["code"], "internal");
     client.call("send_message", &mail("three"));
-    let listed = sandbox.run(["list", "--json"]).ok();
+    let listed = sandbox.ok("list");
     let subjects: Vec<_> = listed["threads"]
         .as_array()
         .expect("threads")

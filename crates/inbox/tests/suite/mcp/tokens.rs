@@ -118,7 +118,7 @@ fn spec_000s_tools_have_its_names_and_fields() {
 fn an_acknowledgement_is_a_few_tokens() {
     let sandbox = Sandbox::in_memory(INBOX);
     let mut quinn = Client::start(&sandbox, "quinn");
-    sandbox.run(["agent", "add", "ada", "--json"]).ok();
+    sandbox.ok("agent add ada");
     for (tool, arguments) in [
         (
             "send_message",

@@ -75,7 +75,7 @@ fn writes_go_on(desk: Sandbox, faults: &str, count: u64) {
     let refused = refused.into_inner() as u64;
     assert_eq!(metric(&served, &bearer, "inbox_faults_total"), count);
     assert_eq!(refused, count, "each fault ended one request");
-    let listed = served.desk.run(["list", "--limit", "500", "--json"]).ok();
+    let listed = served.desk.ok("list --limit 500");
     let mut subjects: Vec<&str> = listed["threads"]
         .as_array()
         .expect("threads")
@@ -86,7 +86,7 @@ fn writes_go_on(desk: Sandbox, faults: &str, count: u64) {
     subjects.sort_unstable();
     subjects.dedup();
     assert_eq!(subjects.len(), CLIENTS * EACH, "none is missing");
-    served.desk.run(["doctor", "--json"]).ok();
+    served.desk.ok("doctor");
     let log = log(&served);
     assert_eq!(log.matches("error: a fault at ").count() as u64, count);
     assert!(
@@ -141,7 +141,7 @@ fn a_command_that_meets_a_fault_fails_with_its_code_and_leaves_no_trace() {
     let mut command = desk.command(args);
     let faulty = command.env("INBOX_FAULT", "write:1").spawn().unwrap();
     inbox_testkit::sandbox::finish(faulty).refused(50, "internal");
-    let listed = desk.run(["list", "--json"]).ok();
+    let listed = desk.ok("list");
     assert_eq!(listed["threads"], json!([]));
     desk.run(args).ok();
 }

@@ -68,22 +68,10 @@ fn the_sender_is_the_tokens_agent_and_verified() {
             "{refused}"
         );
     }
-    let threads = served.desk.run(["list", "--json"]).ok()["threads"].clone();
+    let threads = served.desk.ok("list")["threads"].clone();
     assert_eq!(threads.as_array().map(Vec::len), Some(1));
     // What it shows says so, and what came from a shell says the opposite.
-    served
-        .desk
-        .run([
-            "send",
-            "--from",
-            "bob",
-            "--to",
-            "quinn",
-            "--subject",
-            "Hi",
-            "--json",
-        ])
-        .ok();
+    served.desk.ok("send --from bob --to quinn --subject Hi");
     let mail = call(&served, &secret, "check_inbox", &json!({}));
     assert!(
         mail["content"][0]["text"]
@@ -167,25 +155,12 @@ fn a_token_that_may_only_read_reads() {
 fn two_who_share_a_token_do_not_share_their_leases() {
     let served = Served::start();
     let secret = served.token("quinn", "");
-    served
-        .desk
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Build",
-            "--json",
-        ])
-        .ok();
+    served.desk.ok("send --from ada --to quinn --subject Build");
     // The name has claimed this thread before, so that it alone proves nothing.
     for command in ["claim", "release"] {
         served
             .desk
-            .run([command, "--agent", "quinn", "--thread", "thr_1", "--json"])
-            .ok();
+            .ok(&format!("{command} --agent quinn --thread thr_1"));
     }
     let claimed = call(&served, &secret, "claim_work", &json!({}));
     let token = claimed["structuredContent"]["lease"]["lease_token"]
