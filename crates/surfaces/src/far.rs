@@ -223,6 +223,10 @@ impl Far {
         let told = error.to_string();
         let hint = if told.contains("certificate") {
             "export INBOX_CA_FILE=PATH trusts the authority in that file, too; the certificate must be for the name in --db"
+        } else if told.contains("InvalidContentType") {
+            "inbox --db http://HOST:PORT, when the server has no TLS"
+        } else if matches!(error, ureq::Error::Protocol(_)) {
+            "inbox --db https://HOST:PORT, when the server has TLS"
         } else {
             "inbox serve runs it; send the command again with the same --key"
         };

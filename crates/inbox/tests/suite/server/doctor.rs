@@ -105,7 +105,7 @@ fn a_token_that_does_not_open_is_an_error_with_the_rest_beside_it() {
     );
     let ending = served.token("lead", "--ttl-hours 2");
     let answer = client(&served.url, &ending).run(["doctor", "--json"]).ok();
-    is(&answer, "token", "warning", "for 1 hours more");
+    is(&answer, "token", "warning", "for 1 h more");
 }
 
 #[test]
@@ -119,6 +119,14 @@ fn a_certificate_that_nobody_trusts_is_named_as_the_trouble() {
         own.key.display().to_string(),
     );
     let (mut server, url) = serve(&desk, &["--tls-cert", &cert, "--tls-key", &key]);
+    // Each side with the other's way of speaking.
+    let plain = client(&url.replace("https:", "http:"), &secret).run(["doctor", "--json"]);
+    let hint = plain.refused(50, "storage")["error"]["hint"].to_string();
+    assert!(hint.contains("--db https://"), "{hint}");
+    let served = Served::start();
+    let secured = client(&served.url.replace("http:", "https:"), &secret).run(["doctor", "--json"]);
+    let hint = secured.refused(50, "storage")["error"]["hint"].to_string();
+    assert!(hint.contains("--db http://"), "{hint}");
     let mut client = client(&url, &secret);
     let stranger = client.run(["doctor", "--json"]).refused(50, "storage");
     let check = named(&stranger, "server");

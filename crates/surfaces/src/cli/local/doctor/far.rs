@@ -132,7 +132,7 @@ fn of_token(token: &Token) -> Check {
         None => Check::ok("token", what),
         Some(hours) => Check::warning(
             "token",
-            format!("{what}, for {hours} hours more"),
+            format!("{what}, for {hours} h more"),
             &format!(
                 "inbox token create --agent {}, where the server runs, makes the next one",
                 token.agent_id
