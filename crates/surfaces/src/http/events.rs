@@ -13,9 +13,8 @@ use inbox_core::{EventId, Refusal};
 use inbox_ops::{Caller, Watch};
 use tokio::sync::mpsc;
 
-use super::engine::Engine;
-use super::gate::one;
-use super::route::Body;
+use super::gate::{self, one};
+use super::route::{Body, House};
 use super::wait::Wait;
 
 /// How many pieces may wait for a slow reader before the stream waits for it.
@@ -53,7 +52,7 @@ impl HttpBody for Events {
 
 /// Begins to follow: from `Last-Event-ID`, else from `after`, else from now.
 pub(super) fn follow(
-    engine: &Arc<Engine>,
+    house: &Arc<House>,
     request: &Request<Incoming>,
     caller: Caller,
 ) -> Result<Events, Refusal> {
@@ -74,9 +73,10 @@ pub(super) fn follow(
         watch.after_event = Some(cursor(value)?);
     }
     let (send, events) = Events::channel();
-    let engine = Arc::clone(engine);
+    let secret = gate::secret(request.headers())?;
+    let house = Arc::clone(house);
     tokio::spawn(async move {
-        let mut wait = Wait::new(engine, watch, caller);
+        let mut wait = Wait::new(Arc::clone(&house.engine), watch, caller);
         loop {
             let piece = match wait.within(ALIVE).await {
                 Ok(None) => ": alive\n\n".to_owned(),
@@ -90,7 +90,8 @@ pub(super) fn follow(
                     break;
                 }
             };
-            if send.send(piece.into()).await.is_err() {
+            // A token that has ended opens nothing more, whenever the stream was begun.
+            if !house.is_open(secret.as_ref()).await || send.send(piece.into()).await.is_err() {
                 break;
             }
         }

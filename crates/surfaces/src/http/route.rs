@@ -157,14 +157,19 @@ impl House {
         answered.unwrap_or_else(|refusal| refused(&refusal))
     }
 
-    async fn follow(&self, request: &Request<Incoming>) -> Result<Events, Refusal> {
+    /// Whether a secret still opens this.
+    pub(super) async fn is_open(&self, secret: Option<&String>) -> bool {
+        self.doors.open(&self.engine, secret.cloned()).await.is_ok()
+    }
+
+    async fn follow(self: &Arc<Self>, request: &Request<Incoming>) -> Result<Events, Refusal> {
         let token = self.enter(request.headers(), Scope::Read).await?;
         let watch = self
             .table
             .find("watch")
             .ok_or_else(|| table::unknown("watch"))?;
         let caller = caller(request.headers(), &token, watch)?;
-        events::follow(&self.engine, request, caller)
+        events::follow(self, request, caller)
     }
 
     /// The token that came with a request, for whoever has it: it needs no scope to be looked at.

@@ -138,6 +138,44 @@ fn a_client_with_a_session_is_told_of_what_it_subscribed_to() {
 }
 
 #[test]
+fn a_token_that_is_revoked_ends_the_streams_that_it_began() {
+    let served = Served::start();
+    let (secret, admin) = (
+        served.token("quinn", ""),
+        served.token("lead", "--scope admin"),
+    );
+    let old = Old::greet(&served, &secret);
+    old.post("resources/subscribe", &json!({ "uri": "inbox://inbox" }));
+    let mut notices = old.begin("GET", &old.session);
+    read_until(&mut notices, ": here");
+    let address = served.address();
+    let mut events = connect(address);
+    let follow = format!(
+        "GET /v1/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {secret}\r\n\r\n"
+    );
+    std::io::Write::write_all(&mut events, follow.as_bytes()).expect("it is sent");
+    read_until(&mut events, "\r\n\r\n");
+    let tokens = served.desk.ok("token list");
+    let mut tokens = tokens["tokens"].as_array().expect("tokens").iter();
+    let own = tokens
+        .find(|token| token["agent_id"] == "quinn")
+        .expect("it is listed");
+    let bearer = format!("Bearer {admin}");
+    let head = [
+        ("Content-Type", "application/json"),
+        ("Authorization", bearer.as_str()),
+    ];
+    let body = json!({ "id": own["token_id"] }).to_string();
+    let revoked = exchange(address, &post("/v1/token-revoke", address, &head, &body));
+    assert_eq!(revoked.status, 200, "{}", revoked.body);
+    served
+        .desk
+        .ok("send --from ada --to quinn --subject Secret");
+    assert!(!read_until(&mut events, END).contains("data:"));
+    assert!(!read_until(&mut notices, END).contains("data:"));
+}
+
+#[test]
 fn a_session_is_its_tokens_and_a_token_has_few() {
     let served = Served::start();
     let (quinn, bob) = (served.token("quinn", ""), served.token("bob", ""));

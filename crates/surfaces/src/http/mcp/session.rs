@@ -28,7 +28,7 @@ const OF_ONE: usize = 32;
 /// A session that nobody used or listened to for so long makes room for others.
 const IDLE: Duration = Duration::from_mins(5);
 
-/// Something is sent at least so often, so that a dead connection is noticed; and so often the token is looked at again.
+/// Something is sent at least so often, so that a dead connection is noticed, and a token that has ended.
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// How often a stream looks whether it is to end.
@@ -186,6 +186,9 @@ async fn tell(
     let mut said = Instant::now();
     loop {
         if !piece.is_empty() {
+            if !house.is_open(secret.as_ref()).await {
+                return;
+            }
             if send.send(std::mem::take(&mut piece).into()).await.is_err() {
                 return;
             }
@@ -200,14 +203,6 @@ async fn tell(
             return;
         }
         if said.elapsed() >= ALIVE {
-            if house
-                .doors
-                .open(&house.engine, secret.clone())
-                .await
-                .is_err()
-            {
-                return;
-            }
             piece.push_str(": alive\n\n");
         }
         for notice in notices.take() {
