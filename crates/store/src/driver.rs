@@ -106,6 +106,11 @@ pub(crate) trait Driver: Send {
     /// Ends the transaction without a trace. Never fails: a connection that cannot is given up.
     fn rollback(&mut self);
 
+    /// Ends the transaction without a trace after a fault of the program, which may have left anything behind.
+    fn give_up(&mut self) {
+        self.rollback();
+    }
+
     /// The database's clock.
     fn now(&mut self) -> Result<Millis, StoreError>;
 

@@ -1,7 +1,8 @@
 //! The tests of the real binary: one program, so that it links once.
 
+// Helpers of theirs are tests too, which clippy knows only by the attribute.
+#[cfg(test)]
 mod cli;
-// Its helpers are tests too, which clippy knows only by this.
 mod damage;
 #[cfg(test)]
 mod fire;
@@ -9,6 +10,7 @@ mod guide;
 #[cfg(test)]
 mod hook;
 mod house;
+#[cfg(test)]
 mod mcp;
 mod reference;
 #[cfg(test)]

@@ -69,7 +69,7 @@ fn describe(command: Command, name: &str) -> Command {
         "devnet" => devnet::describe(command),
         "setup" => setup::describe(command),
         "monitor" => monitor::describe(command),
-        "doctor" => command.about("Check the store and this machine, and say what to do"),
+        "doctor" => command.about("Check the store, or the server in --db, and this machine, and say what to do"),
         "hook" => hook::describe(command),
         "mcp" => crate::mcp::stdio::describe(command),
         "config" => command.about("Show each setting and where it came from").long_about(
