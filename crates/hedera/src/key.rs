@@ -202,7 +202,10 @@ impl PublicKey {
                 let key = VerifyingKey::from_sec1_bytes(&self.bytes);
                 let signature = Signature::from_slice(signature);
                 match (key, signature) {
-                    (Ok(key), Ok(signature)) => key.verify_prehash(&digest, &signature).is_ok(),
+                    // Of the two forms of a signature some programs write either.
+                    (Ok(key), Ok(signature)) => key
+                        .verify_prehash(&digest, &signature.normalize_s())
+                        .is_ok(),
                     _ => false,
                 }
             }

@@ -241,3 +241,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn either_form_of_a_signature_of_ecdsa_is_of_its_key() {
+    use k256::ecdsa::Signature;
+    let key = PrivateKey::generate(Algorithm::Ecdsa).unwrap();
+    let bytes = key.sign(b"hello").unwrap();
+    let signature = Signature::from_slice(&bytes).unwrap();
+    let other =
+        Signature::from_scalars(signature.r().to_bytes(), (-*signature.s()).to_bytes()).unwrap();
+    let public = key.public().unwrap();
+    assert!(public.verifies(b"hello", &bytes) && public.verifies(b"hello", &other.to_bytes()));
+    assert!(!public.verifies(b"world", &other.to_bytes()));
+}

@@ -5,6 +5,8 @@
 mod cli;
 mod damage;
 #[cfg(test)]
+mod devnet;
+#[cfg(test)]
 mod fire;
 mod guide;
 #[cfg(test)]
