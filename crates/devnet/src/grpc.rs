@@ -3,22 +3,17 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::BytesMut;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Request, Response};
-use prost::Message;
+pub(crate) use inbox_hedera::grpc::framed;
+use inbox_hedera::grpc::{KIND, MESSAGE, STATUS, unframed};
 use tokio::sync::mpsc::Receiver;
 
 /// The largest message that is read, in bytes: more than any transaction.
 const MOST: usize = 64 * 1024;
-
-/// What stands before a message: whether it is compressed, and its length.
-const HEAD: usize = 5;
-
-const STATUS: HeaderName = HeaderName::from_static("grpc-status");
-const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
-const KIND: HeaderValue = HeaderValue::from_static("application/grpc");
 
 /// How a call ends that does not end well.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,37 +54,13 @@ pub(crate) fn is_call(request: &Request<Incoming>) -> bool {
 /// The message of a call, as it is on the wire.
 pub(crate) async fn message(request: Request<Incoming>) -> Result<Bytes, Status> {
     let body = Limited::new(request.into_body(), MOST).collect().await;
-    let mut bytes = body
-        .map_err(|error| Status::new(Status::INVALID_ARGUMENT, error.to_string()))?
-        .to_bytes();
-    if bytes.len() < HEAD {
-        return Err(Status::new(Status::INVALID_ARGUMENT, "there is no message"));
-    }
-    let head = bytes.split_to(HEAD);
-    if head[0] != 0 {
-        return Err(Status::new(
-            Status::UNIMPLEMENTED,
-            "compressed messages are not read",
-        ));
-    }
-    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
-    if usize::try_from(length) != Ok(bytes.len()) {
-        return Err(Status::new(
-            Status::INVALID_ARGUMENT,
-            "the message is cut off",
-        ));
-    }
-    Ok(bytes)
-}
-
-/// A message with its head.
-pub(crate) fn framed(message: &impl Message) -> Bytes {
-    let length = message.encoded_len();
-    let mut bytes = Vec::with_capacity(HEAD + length);
-    bytes.push(0);
-    bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
-    bytes.extend(message.encode_to_vec());
-    bytes.into()
+    let invalid = |why: String| Status::new(Status::INVALID_ARGUMENT, why);
+    let bytes = body.map_err(|error| invalid(error.to_string()))?.to_bytes();
+    let mut buffer = BytesMut::from(&bytes[..]);
+    let message = unframed(&mut buffer).map_err(|error| invalid(error.to_string()))?;
+    message
+        .filter(|_| buffer.is_empty())
+        .ok_or_else(|| invalid("there is not one message".into()))
 }
 
 /// What goes out: a message or a stream of them, and then how it ended.

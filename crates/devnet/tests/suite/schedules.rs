@@ -42,7 +42,7 @@ fn a_schedule_is_carried_out_when_the_last_signature_arrives_and_once() {
         net.status(&[&taker], sign(schedule)),
         Code::NoNewValidSignatures
     );
-    assert_eq!(net.balance(taker.num), had - cost(&mut net, &taker, &inner));
+    assert_eq!(net.balance(taker.num), had - cost(&net, &taker));
 
     let had = net.balance(taker.num);
     let receipt = net.must(&[&giver], sign(schedule));
@@ -59,7 +59,7 @@ fn a_schedule_is_carried_out_when_the_last_signature_arrives_and_once() {
 }
 
 /// What the last transaction of somebody cost.
-fn cost(net: &mut Net, party: &Party, _after: &inbox_hedera::proto::TransactionId) -> i64 {
+fn cost(net: &Net, party: &Party) -> i64 {
     net.ledger
         .db()
         .query_row(

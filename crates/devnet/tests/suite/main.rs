@@ -4,5 +4,6 @@
 
 mod money;
 mod net;
+mod ports;
 mod schedules;
 mod topics;
