@@ -173,6 +173,26 @@ impl FromStr for Address {
     }
 }
 
+/// Reads addresses in an answer, which are as they stand: an entity's id is in its own letters and words, and what
+/// would be read otherwise than it is written is one.
+pub fn written<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Address>, D::Error> {
+    let texts: Vec<String> = serde::Deserialize::deserialize(deserializer)?;
+    let read = |text: String| match text.parse::<Address>() {
+        Ok(address) if address.text == text => Ok(address),
+        other => {
+            let entity = text.split_once(':').and_then(|(sort, id)| {
+                let ref_type = sort.parse::<RefType>().ok()?;
+                Some(Address::entity(ref_type, id))
+            });
+            let refused = |refusal: Refusal| serde::de::Error::custom(refusal.carried());
+            entity.map_or_else(|| other.map_err(refused), Ok)
+        }
+    };
+    texts.into_iter().map(read).collect()
+}
+
 /// What an address can be, for hints.
 pub const FORMS: &str =
     "write an agent's name, role:NAME, a tag such as project:NAME, all, a session's id, or 0.0.N";
@@ -213,6 +233,27 @@ mod tests {
         for text in ["", ":", "a:", ":b", "a b", "role:", "a:b:c"] {
             assert_eq!(mode(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_in_an_answer_reads_as_it_stands() {
+        let read = |text: &str| {
+            let mut found = written(serde_json::json!([text]))?;
+            Ok::<_, serde_json::Error>(found.remove(0))
+        };
+        for text in [
+            "quinn",
+            "role:ba",
+            "project:x",
+            "all",
+            "task:T4",
+            "task:Fix the Login",
+        ] {
+            assert_eq!(read(text).unwrap().to_string(), text);
+        }
+        assert_eq!(read("task:T4").unwrap().mode(), Mode::Entity);
+        assert_eq!(read("Quinn").unwrap().to_string(), "quinn");
+        assert!(read("no such thing").is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use crate::error::Refusal;
 use crate::id::text_serde;
@@ -36,8 +37,10 @@ pub const RESERVED: [&str; 4] = ["human", "system", "runner", "all"];
 /// The reserved name that a text is, or could be taken for: in another case, with spaces or
 /// separators, or in letters that look the same.
 pub fn reserved(text: &str) -> Option<&'static str> {
+    static SKELETONS: LazyLock<[String; RESERVED.len()]> = LazyLock::new(|| RESERVED.map(skeleton));
     let seen = skeleton(text);
-    RESERVED.into_iter().find(|name| skeleton(name) == seen)
+    let place = SKELETONS.iter().position(|reserved| *reserved == seen)?;
+    RESERVED.get(place).copied()
 }
 
 /// What a text looks like: without case, spaces, separators and marks, and with one letter for those that

@@ -26,6 +26,7 @@ pub struct Thread {
     /// The holder from claim until release, and after done or failed; otherwise the first address.
     pub assigned_to: String,
     /// Every address that it was sent to.
+    #[serde(deserialize_with = "crate::address::written")]
     pub to: Vec<Address>,
     /// Where it stands.
     pub status: Status,
@@ -61,6 +62,7 @@ pub struct Message {
     /// The first address.
     pub to_agent: String,
     /// Every address.
+    #[serde(deserialize_with = "crate::address::written")]
     pub to: Vec<Address>,
     /// What it is.
     pub kind: Kind,

@@ -73,6 +73,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "told_again",
         "a session is told again of mail that it was told of",
     ),
+    (
+        "fault_stays",
+        "what a request wrote before a fault ended it is committed with others' writes",
+    ),
     ("hook_stops", "a hook that fails stops the agent"),
     (
         "wakes_in_a_turn",

@@ -48,6 +48,7 @@ pub struct AckedMessage {
     /// Its thread.
     pub thread_id: ThreadId,
     /// The addresses that it is handled for.
+    #[serde(deserialize_with = "inbox_core::address::written")]
     pub addresses: Vec<Address>,
     /// When it was acknowledged.
     pub acked_at: Millis,

@@ -287,6 +287,11 @@ impl Inbox {
         Ok(value)
     }
 
+    /// Ends without a trace what a fault of the program has left of a shared commit.
+    pub fn recover(&mut self) {
+        self.store.recover();
+    }
+
     /// Runs a write: who calls is established, a keyed retry gives the first answer, and otherwise `f`
     /// decides and writes in one transaction.
     pub(crate) fn write<O: Operation>(

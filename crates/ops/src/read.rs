@@ -1,7 +1,7 @@
 //! `read`: what is new in the caller's inbox.
 
 use inbox_core::sabotage::planted;
-use inbox_core::{EventId, Message, Refusal, Step, limit};
+use inbox_core::{EventId, Message, MessageId, Refusal, Step, limit};
 use inbox_store::{Abort, Reader, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::glance::Header;
 use crate::page::Page;
+use crate::send::no_message;
 
 /// How many messages a page has unless told otherwise.
 const PAGE: i64 = 20;
@@ -36,6 +37,9 @@ pub struct Read {
     /// Read what came after this event
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_event: Option<EventId>,
+    /// Read these messages alone, as far as they are new to the caller; repeat for several
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub message: Vec<MessageId>,
 }
 
 /// New mail.
@@ -84,7 +88,8 @@ impl Operation for Read {
                 let newest = tx.newest_event()?;
                 let mut reader = tx.reader(agent, caller.session.as_ref())?;
                 let page = self.page(tx, &reader, limit)?;
-                mark(tx, &mut reader, &page, newest, self.after_event.is_none())?;
+                let is_from_start = self.after_event.is_none() && self.message.is_empty();
+                mark(tx, &mut reader, &page, newest, is_from_start)?;
                 answer(tx, &reader, page, newest)
             })?
         };
@@ -104,8 +109,41 @@ struct Unread {
 
 impl Read {
     fn page(&self, tx: &mut Tx<'_>, reader: &Reader, limit: i64) -> Result<Unread, Abort> {
+        if !self.message.is_empty() {
+            return self.named(tx, reader);
+        }
         unread(tx, reader, self.after_event.unwrap_or(EventId(0)), limit)
             .map(|(messages, is_cut)| Unread { messages, is_cut })
+    }
+}
+
+impl Read {
+    /// Those of the named messages that are unread.
+    fn named(&self, tx: &mut Tx<'_>, reader: &Reader) -> Result<Unread, Abort> {
+        if self.after_event.is_some() || self.limit.is_some() {
+            return Err(Refusal::input(
+                "--message names what is read, and --limit and --after-event choose it: pass one",
+            )
+            .hint("inbox read --message ID")
+            .into());
+        }
+        let mut messages: Vec<(EventId, Message)> = Vec::new();
+        for id in &self.message {
+            let found = tx.load_message(*id)?;
+            let (event, _) = found.ok_or_else(|| no_message(*id))?;
+            let is_known = messages.iter().any(|(known, _)| *known == event);
+            let (found, _) = unread(tx, reader, EventId(event.0 - 1), 1)?;
+            messages.extend(
+                found
+                    .into_iter()
+                    .filter(|(at, _)| *at == event && !is_known),
+            );
+        }
+        messages.sort_by_key(|(event, _)| *event);
+        Ok(Unread {
+            messages,
+            is_cut: false,
+        })
     }
 }
 

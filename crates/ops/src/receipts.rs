@@ -27,6 +27,7 @@ pub struct Ladder {
     /// The message.
     pub message_id: MessageId,
     /// Its addresses.
+    #[serde(deserialize_with = "inbox_core::address::written")]
     pub to: Vec<Address>,
     /// When it was queued.
     pub queued_at: Millis,

@@ -164,8 +164,8 @@ impl Tx<'_> {
             self.ring_at(&message.to)?;
         }
         row.thread.latest_message_id = message.as_ref().map(|message| message.message_id);
-        if first_entry.is_none() {
-            let latest = row.thread.latest_message_id.map(MessageId::key);
+        let latest = row.thread.latest_message_id.map(MessageId::key);
+        if first_entry != latest {
             self.put(&sql::SET_LATEST_MESSAGE, &[latest.into(), thread_no.into()])?;
         }
         self.ring_for(&row)?;

@@ -125,7 +125,11 @@ impl Bell {
 
     /// Rings for each key. Call it after the commit.
     pub fn ring(&self, keys: &[Key]) {
-        self.ring_slots(keys.iter().map(Key::slot));
+        // Writes that shared a commit often ring for the same.
+        let mut slots: Vec<usize> = keys.iter().map(Key::slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        self.ring_slots(slots.into_iter());
     }
 
     /// Rings for everybody.

@@ -78,6 +78,13 @@ pub(crate) trait Driver: Send {
     /// [`StoreError::Unknown`] when the commit is or may be in effect.
     fn conclude(&mut self, wrote: Wrote, rings: &[Key]) -> Result<i64, StoreError>;
 
+    /// Begins a transaction for several writes, each of which is a part of it.
+    fn begin_shared(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::Database(
+            "this database shares no commits".to_owned(),
+        ))
+    }
+
     /// Begins a part of the open transaction that can be undone by itself. An error when the transaction is gone,
     /// as it is after some failures.
     fn begin_part(&mut self) -> Result<(), StoreError> {
@@ -87,7 +94,7 @@ pub(crate) trait Driver: Send {
     }
 
     /// Ends the part, and gives the number of the newest event in the transaction.
-    fn end_part(&mut self) -> Result<i64, StoreError> {
+    fn end_part(&mut self, _wrote: Wrote) -> Result<i64, StoreError> {
         Err(StoreError::Database(
             "this database shares no commits".to_owned(),
         ))
@@ -98,6 +105,11 @@ pub(crate) trait Driver: Send {
 
     /// Ends the transaction without a trace. Never fails: a connection that cannot is given up.
     fn rollback(&mut self);
+
+    /// Ends the transaction without a trace after a fault of the program, which may have left anything behind.
+    fn give_up(&mut self) {
+        self.rollback();
+    }
 
     /// The database's clock.
     fn now(&mut self) -> Result<Millis, StoreError>;

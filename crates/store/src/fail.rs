@@ -1,7 +1,10 @@
 //! Numbered points at which a process can be made to die, for the harnesses that prove that dying
-//! there loses nothing. Active only on stores that were created for tests.
+//! there loses nothing, and faults that one transaction can be made to have. Active only on stores that were
+//! created for tests.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::driver::Mode;
 
 /// A point in the life of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,26 +76,60 @@ impl Point {
 
 /// Which point is armed, and the how manieth time: none, but on a store for tests.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Armed(Option<(u32, u32)>);
+pub(crate) struct Armed {
+    dies: Option<(u32, u32)>,
+    /// In what transactions there is a fault, in the how manieth the first, and in the how manieth the last.
+    faults: Option<(Mode, u32, u32)>,
+}
 
 /// How often the armed point was reached.
 static REACHED: AtomicU32 = AtomicU32::new(0);
 
+/// How many transactions there were of the kind that has faults.
+static RAN: AtomicU32 = AtomicU32::new(0);
+
 impl Armed {
-    /// Reads `INBOX_FAIL_POINT`, which is a point's number, or `17:3` for the third time that it is reached; the
-    /// caller has made sure that the store is for tests.
+    /// Reads `INBOX_FAIL_POINT`, which is a point's number, or `17:3` for the third time that it is reached, and
+    /// `INBOX_FAULT`, which is `write:2-5` or `read:2-5`; the caller has made sure that the store is for tests.
     pub(crate) fn from_environment() -> Self {
-        let armed = || {
+        let dies = || {
             let text = std::env::var("INBOX_FAIL_POINT").ok()?;
             let (point, time) = text.split_once(':').unwrap_or((&text, "1"));
             Some((point.parse().ok()?, time.parse().ok()?))
         };
-        Armed(armed())
+        let faults = || {
+            let text = std::env::var("INBOX_FAULT").ok()?;
+            let (kind, times) = text.split_once(':')?;
+            let mode = match kind {
+                "write" => Mode::Write,
+                "read" => Mode::Read,
+                _ => return None,
+            };
+            let (first, last) = times.split_once('-').unwrap_or((times, times));
+            Some((mode, first.parse().ok()?, last.parse().ok()?))
+        };
+        Armed {
+            dies: dies(),
+            faults: faults(),
+        }
+    }
+
+    /// Panics here, when a transaction of this kind is to have a fault: its work is done, and nothing is kept.
+    pub(crate) fn fault(self, mode: Mode) {
+        if let Some((armed, first, last)) = self.faults
+            && armed == mode
+        {
+            let time = RAN.fetch_add(1, Ordering::Relaxed) + 1;
+            assert!(
+                !(first..=last).contains(&time),
+                "a fault was asked for, and what was written is a secret"
+            );
+        }
     }
 
     /// Dies here, as kill -9 does, when the point is the armed one.
     pub(crate) fn reach(self, point: Point) {
-        if let Some((armed, time)) = self.0
+        if let Some((armed, time)) = self.dies
             && armed == point as u32
             && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == time
         {
@@ -106,7 +143,12 @@ impl Armed {
 
 /// Whether the environment asks for anything that only a store for tests may grant.
 pub(crate) fn is_asked_for() -> bool {
-    ["INBOX_FAIL_POINT", "INBOX_NOW", "INBOX_PRETEND_FS"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some())
+    [
+        "INBOX_FAIL_POINT",
+        "INBOX_FAULT",
+        "INBOX_NOW",
+        "INBOX_PRETEND_FS",
+    ]
+    .iter()
+    .any(|name| std::env::var_os(name).is_some())
 }

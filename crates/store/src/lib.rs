@@ -16,6 +16,7 @@ mod foresight;
 mod keep;
 mod location;
 mod mail;
+mod midst;
 mod moving;
 mod new;
 mod open_name;
@@ -45,7 +46,7 @@ use inbox_core::{Code, EventId, Refusal};
 pub use apply::{Recorded, Step};
 use bell::{Bell, Key, Listener};
 pub use dead::{Intake, Undelivered};
-use driver::{Driver, Mode, Wrote};
+use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
@@ -53,6 +54,7 @@ pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
+use midst::Midst;
 pub use moving::{Moved, Progress, known_columns, move_store};
 pub use new::{NewArtifact, NewMessage, NewThread};
 pub use publish::may_publish;
@@ -258,16 +260,16 @@ impl Store {
         }
         driver.number()?;
         driver.begin(Mode::Read)?;
-        foresee(&mut Foresight::new(
-            driver.as_mut(),
-            self.is_database_time(),
-        ));
+        let mut midst = Midst::of_all(driver.as_mut());
+        let driver = midst.driver();
+        foresee(&mut Foresight::new(driver, self.is_database_time()));
         let outcome = self
-            .now(driver.as_mut())
+            .now(driver)
             .map_err(Abort::from)
-            .and_then(|now| f(&mut self.transaction(driver.as_mut(), now)));
+            .and_then(|now| f(&mut self.transaction(driver, now)));
+        self.armed.fault(Mode::Read);
         driver.rollback();
-        outcome.map_err(|abort| doubted(driver.as_mut(), abort))
+        outcome.map_err(|abort| doubted(driver, abort))
     }
 
     /// Runs `f` in one transaction that is on disk when this returns. When `f` refuses, nothing of it
@@ -308,7 +310,7 @@ impl Store {
     /// Lets the writes that follow share one transaction, each a part of it that leaves no trace when it is refused.
     /// None of them has happened before [`Store::end_sharing`].
     pub fn begin_sharing(&mut self) -> Result<(), StoreError> {
-        self.driver().begin(Mode::Write)?;
+        self.driver().begin_shared()?;
         self.shared = Some(Mutex::default());
         Ok(())
     }
@@ -331,6 +333,12 @@ impl Store {
         Ok(())
     }
 
+    /// Ends without a trace what a fault of the program has left of a shared transaction.
+    pub fn recover(&mut self) {
+        self.shared = None;
+        self.driver().give_up();
+    }
+
     /// One of several writes that share a transaction.
     fn part<T>(
         &self,
@@ -339,12 +347,16 @@ impl Store {
         f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<Written<T>, Abort> {
         driver.begin_part()?;
+        let mut midst = Midst::of_part(driver);
+        let driver = midst.driver();
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            Ok((value, tx.rings))
+            Ok((value, tx.wrote(), tx.rings))
         });
-        let ended = outcome.and_then(|(value, rings)| Ok((value, rings, driver.end_part()?)));
+        self.armed.fault(Mode::Write);
+        let ended =
+            outcome.and_then(|(value, wrote, rings)| Ok((value, rings, driver.end_part(wrote)?)));
         match ended {
             Ok((value, rings, newest)) => {
                 let mut rang = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -370,16 +382,14 @@ impl Store {
         // A file's driver has its points where it takes the lock and moves the log; these are every store's.
         self.armed.reach(FailPoint::BeforeLock);
         driver.begin(Mode::Write)?;
+        let mut midst = Midst::of_all(driver);
+        let driver = midst.driver();
         foresee(&mut Foresight::new(driver, self.is_database_time()));
         self.armed.reach(FailPoint::AfterBegin);
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            let wrote = Wrote {
-                last_entry: tx.entries.last().copied(),
-                is_remembered: tx.is_remembered,
-            };
-            Ok((value, wrote, tx.rings))
+            Ok((value, tx.wrote(), tx.rings))
         });
         let (value, wrote, rings) = match outcome {
             Ok(done) => done,
@@ -388,6 +398,7 @@ impl Store {
                 return Err(abort);
             }
         };
+        self.armed.fault(Mode::Write);
         if planted("ring_before_commit") {
             self.bell.ring(&rings);
         }

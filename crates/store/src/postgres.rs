@@ -297,6 +297,12 @@ impl Driver for Postgres {
         self.link.rollback();
     }
 
+    /// An answer may still be on its way, which the next question would take for its own.
+    fn give_up(&mut self) {
+        self.link.close();
+        self.rollback();
+    }
+
     fn now(&mut self) -> Result<Millis, StoreError> {
         if !self.link.is_open() {
             self.begin(Mode::Read)?;

@@ -5,7 +5,9 @@ mod failure;
 mod file;
 mod lock;
 mod log;
+mod memo;
 mod search;
+mod sharing;
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
@@ -28,6 +30,7 @@ use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
 pub(crate) use search::SearchFile;
+use sharing::Sharing;
 
 /// Marks a file as an inbox store in SQLite's header: "INBX".
 pub(crate) const APPLICATION_ID: i64 = 0x494e_4258;
@@ -43,6 +46,9 @@ const LOG_ALONE: u64 = 64 * 4120;
 /// The same while others are writing: they keep the log's index in memory, so a longer log costs
 /// nothing, and moving it often would hold everybody up.
 const LOG_BUSY: u64 = 1000 * 4120;
+
+/// How many prepared statements are kept: more than there are.
+const STATEMENTS: usize = 512;
 
 /// A store of so many pages is checked within a millisecond or two.
 const SMALL: i64 = 256;
@@ -60,6 +66,7 @@ pub(crate) struct Sqlite {
     lock: WriteLock,
     armed: Armed,
     mode: Option<Mode>,
+    sharing: Sharing,
 }
 
 impl Sqlite {
@@ -94,6 +101,7 @@ impl Sqlite {
             Connection::open_with_flags(path, flags).map_err(|error| database(path, &error))?;
         let set = || -> rusqlite::Result<()> {
             connection.busy_timeout(BUSY)?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
             // A one-shot process is the last to close, and would move the log each time.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             // A file may come from anybody: nothing in its schema may run code or hide damage.
@@ -115,6 +123,7 @@ impl Sqlite {
             lock,
             armed: Armed::default(),
             mode: None,
+            sharing: Sharing::default(),
         })
     }
 
@@ -166,6 +175,24 @@ impl Sqlite {
         }
     }
 
+    /// The same for a text that is run again and again.
+    fn execute_kept(&self, text: &'static str) -> Result<(), StoreError> {
+        let run = || self.connection.prepare_cached(text)?.execute([]);
+        run().map(drop).map_err(|error| self.failed(&error))
+    }
+
+    /// The head of SQLite's shared index of the log.
+    fn head_of_index(&mut self) -> Option<[u8; 48]> {
+        if self.index.is_none() {
+            let index = File::open(beside(&self.path, "-shm")).ok()?;
+            self.index = Some(ManuallyDrop::new(index));
+        }
+        let mut head = [0; 48];
+        let file: &File = self.index.as_ref()?;
+        std::os::unix::fs::FileExt::read_exact_at(file, &mut head, 0).ok()?;
+        Some(head)
+    }
+
     fn newest_event(&mut self) -> Result<i64, StoreError> {
         let rows = self.query(&crate::sql::NEWEST_EVENT, &[])?;
         let newest = rows.into_iter().next().map(|mut row| row.maybe_int());
@@ -188,10 +215,9 @@ impl Sqlite {
             self.armed.reach(Point::AfterCheckpoint);
         }
     }
-}
 
-impl Driver for Sqlite {
-    fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
+    /// Begins a transaction, whatever it is to be used for.
+    fn start(&mut self, mode: Mode) -> Result<(), StoreError> {
         match mode {
             Mode::Read => self.execute("BEGIN")?,
             Mode::Write => {
@@ -216,9 +242,19 @@ impl Driver for Sqlite {
         self.mode = Some(mode);
         Ok(())
     }
+}
+
+impl Driver for Sqlite {
+    fn begin(&mut self, mode: Mode) -> Result<(), StoreError> {
+        self.sharing.forget();
+        self.start(mode)
+    }
 
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        let run = || -> rusqlite::Result<Vec<Row>> {
+        if let Some(found) = self.sharing.recall(sql, params) {
+            return Ok(found);
+        }
+        let mut run = || -> rusqlite::Result<Vec<Row>> {
             let mut statement = self.connection.prepare_cached(sql.sqlite)?;
             for (index, param) in params.iter().enumerate() {
                 statement.raw_bind_parameter(index + 1, Bound(*param))?;
@@ -230,20 +266,51 @@ impl Driver for Sqlite {
                 let values = (0..columns).map(|index| value(row.get_ref(index)?));
                 found.push(Row::new(values.collect::<rusqlite::Result<_>>()?));
             }
+            drop(rows);
+            self.sharing.note(sql, statement.readonly(), &found);
             Ok(found)
         };
         run().map_err(|error| self.failed(&error))
+    }
+
+    fn insert(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        // SQLite knows the key of the row that it inserted last, and builds a table to return one.
+        let returned = self.query(sql, params)?.into_iter().next();
+        let key = match returned {
+            Some(mut row) => row.int()?,
+            None if self.connection.changes() == 1 => self.connection.last_insert_rowid(),
+            None => return Err(StoreError::Unreadable(format!("no key from {}", sql.name))),
+        };
+        self.sharing.inserted(sql, key);
+        Ok(key)
+    }
+
+    fn change(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
+        let returned = self.query(sql, params)?;
+        if returned.is_empty() && self.connection.changes() == 0 {
+            return Err(StoreError::Raced);
+        }
+        Ok(())
+    }
+
+    fn key_of_next_entry(&mut self) -> Result<Option<i64>, StoreError> {
+        Ok(self.sharing.next_entry())
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         if self.mode == Some(Mode::Write) {
             self.armed.reach(Point::BeforeCommit);
         }
+        let is_shared = self.sharing.close();
         // A commit that failed may have left the transaction open; the caller rolls back.
         self.execute("COMMIT")?;
         if self.mode.take() == Some(Mode::Write) {
             self.armed.reach(Point::AfterCommit);
-            self.checkpoint();
+            if is_shared {
+                self.checkpoint_beside_readers();
+            } else {
+                self.checkpoint();
+            }
             self.lock.release();
         }
         Ok(())
@@ -259,6 +326,15 @@ impl Driver for Sqlite {
             .map_err(|error| StoreError::Unknown(error.to_string()))
     }
 
+    fn begin_shared(&mut self) -> Result<(), StoreError> {
+        self.start(Mode::Write)?;
+        let begun = self.begin_sharing();
+        if begun.is_err() {
+            self.rollback();
+        }
+        begun
+    }
+
     fn begin_part(&mut self) -> Result<(), StoreError> {
         // A savepoint outside a transaction would begin one, and its end commit it.
         if self.connection.is_autocommit() {
@@ -267,16 +343,20 @@ impl Driver for Sqlite {
                 self.path.display()
             )));
         }
-        self.execute("SAVEPOINT part")
+        self.execute_kept("SAVEPOINT part")
     }
 
-    fn end_part(&mut self) -> Result<i64, StoreError> {
-        let newest = self.newest_event()?;
-        self.execute("RELEASE part")?;
+    fn end_part(&mut self, wrote: Wrote) -> Result<i64, StoreError> {
+        let newest = match wrote.last_entry {
+            Some(entry_no) => self.event_of(entry_no)?,
+            None => self.newest_event()?,
+        };
+        self.execute_kept("RELEASE part")?;
         Ok(newest)
     }
 
     fn undo_part(&mut self) {
+        self.sharing.forget();
         if !self.connection.is_autocommit() {
             // What cannot be undone must not be committed with the rest.
             let undone = self.execute("ROLLBACK TO part; RELEASE part");
@@ -287,6 +367,8 @@ impl Driver for Sqlite {
     }
 
     fn rollback(&mut self) {
+        self.sharing.close();
+        self.sharing.forget();
         if self.mode.take().is_some() {
             let _ = self.connection.execute_batch("ROLLBACK");
             self.lock.release();
@@ -404,13 +486,7 @@ impl Driver for Sqlite {
     /// the kernel goes through the locks of all who have the store open: that was most of what a
     /// thousand idle waiters cost. The log's own time would be earlier than the commit, by a sync.
     fn change_mark(&mut self) -> Option<i64> {
-        if self.index.is_none() {
-            let index = File::open(beside(&self.path, "-shm")).ok()?;
-            self.index = Some(ManuallyDrop::new(index));
-        }
-        let mut head = [0; 48];
-        let file: &File = self.index.as_ref()?;
-        std::os::unix::fs::FileExt::read_exact_at(file, &mut head, 0).ok()?;
+        let head = self.head_of_index()?;
         let (words, _) = head.as_chunks::<8>();
         // Half of a change reads as one too, and is looked at again.
         Some(words.iter().fold(0, |mark: i64, word| {

@@ -7,7 +7,7 @@ use inbox_core::{
 };
 
 use crate::bell::Key;
-use crate::driver::Driver;
+use crate::driver::{Driver, Wrote};
 use crate::error::{Abort, StoreError};
 use crate::row::{self, ThreadRow};
 use crate::sql::{self, Sql};
@@ -80,6 +80,14 @@ impl<'a> Tx<'a> {
             entries: Vec::new(),
             is_remembered: false,
             rings: Vec::new(),
+        }
+    }
+
+    /// What it has written by now.
+    pub(crate) fn wrote(&self) -> Wrote {
+        Wrote {
+            last_entry: self.entries.last().copied(),
+            is_remembered: self.is_remembered,
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) enum Value {
 }
 
 /// One row of an answer, read from left to right.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Row(std::vec::IntoIter<Value>);
 
 impl Row {

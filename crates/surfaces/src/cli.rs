@@ -5,7 +5,7 @@
 
 mod args;
 pub(crate) mod config;
-mod far;
+pub(crate) mod far;
 pub(crate) mod find;
 mod local;
 mod operation;
@@ -53,7 +53,19 @@ pub(crate) struct Context {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    run(std::env::args_os().collect())
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let called = argv.clone();
+    // What a fault is must not depend on how the program was built: it is an error with a code, as any other.
+    std::panic::catch_unwind(|| run(argv)).unwrap_or_else(|_| {
+        let refusal = Refusal::new(Code::Internal, "a fault in inbox ended this command")
+            .hint("inbox doctor checks the store; send the command again with the same --key");
+        if local::hook_is_called(&called) {
+            return local::hook_failed(&refusal);
+        }
+        let as_json = called.iter().skip(1).any(|arg| arg == "--json");
+        Printer::new(as_json).refusal(&refusal);
+        ExitCode::from(refusal.code.exit())
+    })
 }
 
 fn run(argv: Vec<OsString>) -> ExitCode {

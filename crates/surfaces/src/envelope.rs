@@ -6,6 +6,9 @@ use serde::Serialize;
 /// The longest message of an error, in characters.
 const MESSAGE: usize = 1_000;
 
+/// Room for most answers, in bytes.
+const USUAL: usize = 1_024;
+
 /// An answer, with `ok` and `command` before its own keys, on one line.
 pub(crate) fn answer(command: &str, body: &impl Serialize) -> Result<String, Refusal> {
     object(command, true, body)
@@ -13,12 +16,21 @@ pub(crate) fn answer(command: &str, body: &impl Serialize) -> Result<String, Ref
 
 /// The same of what a command says that failed in its own way.
 pub(crate) fn object(command: &str, ok: bool, body: &impl Serialize) -> Result<String, Refusal> {
-    let body = serde_json::to_string(body).map_err(internal)?;
-    let rest = body.strip_prefix('{').unwrap_or("}");
-    let comma = if rest == "}" { "" } else { "," };
-    Ok(format!(
-        "{{\"ok\":{ok},\"command\":\"{command}\"{comma}{rest}\n"
-    ))
+    let mut text = Vec::with_capacity(USUAL);
+    text.extend_from_slice(b"{\"ok\":");
+    text.extend_from_slice(if ok { b"true" } else { b"false" });
+    text.extend_from_slice(b",\"command\":\"");
+    text.extend_from_slice(command.as_bytes());
+    text.push(b'"');
+    let own = text.len();
+    serde_json::to_writer(&mut text, body).map_err(internal)?;
+    match text.get(own..) {
+        Some([b'{', b'}']) => drop(text.drain(own..=own)),
+        Some([b'{', ..]) => text[own] = b',',
+        _ => return Err(internal("it is no object")),
+    }
+    text.push(b'\n');
+    String::from_utf8(text).map_err(internal)
 }
 
 /// A refusal, on one line.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Refusal, Token};
 use inbox_ops::{Answer, Caller, Operation};
 use rustls::pki_types::CertificateDer;
+use serde::Deserialize;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
@@ -13,6 +14,23 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(45);
 
 /// The largest answer that is read: an export of a large store is one.
 const ANSWER: u64 = 1 << 30;
+
+/// A page of a server's own, as it came.
+pub(crate) struct Looked {
+    pub(crate) status: u16,
+    /// When the server says that it answered.
+    pub(crate) date: Option<String>,
+    pub(crate) body: String,
+}
+
+/// What `/v1/token` says.
+#[derive(Deserialize)]
+struct Shown {
+    token: Token,
+}
+
+/// The longest page of that kind.
+const PAGE: u64 = 64 * 1024;
 
 /// A server, and what opens it.
 pub struct Far {
@@ -50,6 +68,36 @@ impl Far {
             url,
             secret,
         })
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Gets a page, with the token if there is one.
+    pub(crate) fn look(&self, path: &str) -> Result<Looked, Refusal> {
+        let mut request = self
+            .agent
+            .get(format!("{}{path}", self.url))
+            .config()
+            .timeout_global(Some(ANSWER_WITHIN))
+            .build();
+        if !self.secret.is_empty() {
+            request = request.header("authorization", format!("Bearer {}", self.secret));
+        }
+        let answered = request.call().map_err(|error| self.away(&error))?;
+        let date = answered.headers().get("date");
+        let date = date.and_then(|date| date.to_str().ok()).map(str::to_owned);
+        let status = answered.status().as_u16();
+        let body = answered.into_body().into_with_config().limit(PAGE);
+        let body = body.read_to_string().map_err(|error| self.away(&error))?;
+        Ok(Looked { status, date, body })
+    }
+
+    /// What a page is that is not what was asked for: the server's own refusal, or another program's page.
+    pub(crate) fn strange(&self, looked: &Looked) -> Refusal {
+        refusal(&looked.body).unwrap_or_else(|| self.not_ours(looked.status))
     }
 
     /// Calls an operation.
@@ -90,6 +138,27 @@ impl Far {
                 )
                 .hint("inbox --version; the server and the client should be of one version")
             })
+    }
+
+    /// Calls an operation that the server lets wait for so long.
+    pub(crate) fn call_waiting<O: Operation>(
+        &self,
+        request: &O,
+        body: String,
+        caller: &Caller,
+        patience: Duration,
+    ) -> Result<O::Answer, Refusal> {
+        self.call_with(request, body, caller, patience + ANSWER_WITHIN)
+    }
+
+    /// The token that opens the server, as the server knows it.
+    pub(crate) fn token(&self) -> Result<Token, Refusal> {
+        let looked = self.look("/v1/token")?;
+        let shown = serde_json::from_str::<Shown>(&looked.body);
+        match shown.ok().filter(|_| looked.status == 200) {
+            Some(shown) => Ok(shown.token),
+            None => Err(self.strange(&looked)),
+        }
     }
 
     fn post(
@@ -136,29 +205,40 @@ impl Far {
         if status.is_success() && is_ours {
             return Ok(text);
         }
-        let refusal = serde_json::from_str::<Value>(&text)
-            .ok()
-            .and_then(|mut answer| answer.get_mut("error").map(Value::take))
-            .and_then(|error| serde_json::from_value::<Refusal>(error).ok());
-        Err(refusal.unwrap_or_else(|| {
-            Refusal::new(
-                Code::Storage,
-                format!(
-                    "{} answered {status}, and not as an inbox server does",
-                    self.url
-                ),
-            )
-            .hint("inbox --db https://HOST:PORT names a server that inbox serve runs")
-        }))
+        Err(refusal(&text).unwrap_or_else(|| self.not_ours(status.as_u16())))
+    }
+
+    fn not_ours(&self, status: u16) -> Refusal {
+        Refusal::new(
+            Code::Storage,
+            format!(
+                "{} answered {status}, and not as an inbox server does",
+                self.url
+            ),
+        )
+        .hint("inbox --db https://HOST:PORT names a server that inbox serve runs")
     }
 
     fn away(&self, error: &ureq::Error) -> Refusal {
-        Refusal::new(
-            Code::Storage,
-            format!("cannot reach the server at {}: {error}", self.url),
-        )
-        .hint("inbox serve runs it; send the command again with the same --key")
+        let told = error.to_string();
+        let hint = if told.contains("certificate") {
+            "export INBOX_CA_FILE=PATH trusts the authority in that file, too; the certificate must be for the name in --db"
+        } else if told.contains("InvalidContentType") {
+            "inbox --db http://HOST:PORT, when the server has no TLS"
+        } else if matches!(error, ureq::Error::Protocol(_)) {
+            "inbox --db https://HOST:PORT, when the server has TLS"
+        } else {
+            "inbox serve runs it; send the command again with the same --key"
+        };
+        let problem = format!("cannot reach the server at {}: {told}", self.url);
+        Refusal::new(Code::Storage, problem).hint(hint)
     }
+}
+
+/// The refusal in an answer, if it has one.
+fn refusal(answer: &str) -> Option<Refusal> {
+    let mut answer = serde_json::from_str::<Value>(answer).ok()?;
+    serde_json::from_value(answer.get_mut("error")?.take()).ok()
 }
 
 fn tls(authority: Option<&[u8]>) -> Result<TlsConfig, Refusal> {

@@ -6,6 +6,7 @@
 mod doors;
 mod engine;
 mod events;
+mod fault;
 mod gate;
 mod listen;
 mod mcp;
@@ -15,6 +16,8 @@ mod route;
 mod table;
 mod wait;
 mod waker;
+
+pub(crate) use listen::signalled;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,6 +31,7 @@ use tokio::sync::oneshot;
 
 use self::doors::Doors;
 use self::engine::Engine;
+pub(crate) use self::fault::log_without_values;
 use self::gate::Gate;
 use self::metrics::Metrics;
 use self::route::House;
@@ -68,6 +72,7 @@ pub(crate) fn serve(
     open: impl Fn() -> Result<Inbox, Refusal>,
     ready: impl FnOnce(SocketAddr) -> Result<(), Refusal>,
 ) -> Result<(), Refusal> {
+    log_without_values();
     run(options, open, ready, listen::signalled())
 }
 
@@ -161,6 +166,7 @@ fn run(
             doors: Doors::default(),
             engine,
             metrics,
+            sessions: mcp::Sessions::default(),
             version: options.version.clone(),
         });
         ready(address)?;

@@ -5,19 +5,23 @@
 //! own. Answers are lean text with mail between marks, and beside it the JSON of the command line.
 //!
 //! [`Engine`] is what the server stands on: `inbox mcp` has one on a store of its own, and a
-//! server that many share brings another.
+//! server that many share brings another. `inbox mcp` at such a server has no store, and calls it.
 
 mod desk;
+mod ground;
 mod local;
 mod look;
+mod notices;
 mod resource;
 mod server;
 pub(crate) mod stdio;
 mod text;
+mod there;
 mod tool;
 
 pub use desk::{Answered, Desk, Engine, Job, Leases, Who};
 pub use look::Look;
+pub use notices::Notices;
 pub use server::Server;
 
 use std::time::Duration;

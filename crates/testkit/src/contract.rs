@@ -111,6 +111,7 @@ macro_rules! every_rule {
                 refusals_and_empty_claims_are_not_remembered
                 a_keyed_retry_by_token_works_after_the_work_is_over
                 a_keyed_message_is_added_once
+                a_keyed_note_keeps_the_words_of_what_it_is_about
             }
             cursors {
                 events_are_numbered_without_gap_in_the_order_of_commits
@@ -200,6 +201,7 @@ macro_rules! every_rule {
                 who_is_not_reached_cannot_acknowledge
                 a_whole_thread_is_acknowledged_as_far_as_it_is_the_callers
                 unread_mail_is_counted_up_to_a_thousand
+                a_message_is_read_by_its_id_and_the_others_stay_new
             }
             circles {
                 agents_that_take_turns_without_a_person_are_stopped

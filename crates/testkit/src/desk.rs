@@ -127,7 +127,7 @@ impl World {
         let request = Read {
             peek: true,
             limit: Some(1000),
-            after_event: None,
+            ..Read::default()
         };
         let mail = self.call_as(caller, &request).expect("a peek succeeds");
         assert_eq!(

@@ -202,6 +202,12 @@ impl Sandbox {
         finish(self.spawn(args))
     }
 
+    /// Runs a command that is written as [`words`], and gives its answer; it must succeed.
+    #[track_caller]
+    pub fn ok(&self, line: &str) -> Value {
+        self.run(words(line)).ok()
+    }
+
     /// Starts a command.
     #[track_caller]
     pub fn spawn<I, A>(&self, args: I) -> Child
@@ -211,6 +217,14 @@ impl Sandbox {
     {
         self.command(args).spawn().expect("the binary starts")
     }
+}
+
+/// A command in one line: words are separated by spaces, `~` stands for a space within a word, and `--json` is added.
+pub fn words(line: &str) -> Vec<String> {
+    line.split_whitespace()
+        .map(|word| word.replace('~', " "))
+        .chain(["--json".to_owned()])
+        .collect()
 }
 
 /// Waits for a started command and gives its whole outcome.

@@ -131,6 +131,7 @@ fn an_inbox_costs_the_same_when_it_has_grown() {
                 peek: true,
                 limit: Some(20),
                 after_event: Some(EventId(0)),
+                ..Read::default()
             };
             let show = AgentShow {
                 slug: "backend".parse().unwrap(),

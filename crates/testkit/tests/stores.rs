@@ -4,6 +4,9 @@
 
 inbox_testkit::every_rule!(store_contract);
 
+#[path = "stores/sharing.rs"]
+mod sharing;
+
 mod model {
     //! Random histories give the same answers on SQLite, on PostgreSQL and in a plain model.
 

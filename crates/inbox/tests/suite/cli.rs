@@ -1,59 +1,39 @@
 //! The commands as programs and people use them, one file a topic. Every sentence of the contract is
 //! a test here.
 
-// Helpers of theirs are tests too, which clippy knows only by the attribute.
-#[cfg(test)]
 mod archive;
 mod artifacts;
-#[cfg(test)]
 mod card_prompt;
 mod claim;
 mod config;
 mod desk;
 mod doctor_backup;
-#[cfg(test)]
 mod exchange;
 mod fetch;
-#[cfg(test)]
 mod guard;
-#[cfg(test)]
 mod hostile;
-#[cfg(test)]
 mod hostile_words;
 mod identity;
 mod init;
 mod keys;
 mod list_show_export;
-#[cfg(test)]
 mod mail;
-#[cfg(test)]
 mod migrate;
 mod misc;
-#[cfg(test)]
 mod notes;
 mod output;
-#[cfg(test)]
 mod password;
-#[cfg(test)]
 mod printed;
-#[cfg(test)]
 mod publish;
 mod renew_release;
 mod reply;
-#[cfg(test)]
 mod rights;
-#[cfg(test)]
 mod roster;
-#[cfg(test)]
 mod search;
 mod send;
-#[cfg(test)]
 mod sqlview;
-#[cfg(test)]
 mod supabase;
-#[cfg(test)]
 mod table;
-#[cfg(test)]
 mod typed;
 mod update_done_fail_cancel;
 mod usage_errors;

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use inbox_core::AgentName;
 use inbox_ops::{Caller, Inbox};
 use inbox_store::{Location, Store};
-use inbox_testkit::sandbox::{Outcome, Sandbox};
+use inbox_testkit::sandbox::{Outcome, Sandbox, words};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long anything may take before it counts as never. Not a measure of speed.
@@ -108,14 +108,6 @@ fn ends(mut child: Leashed) -> Outcome {
         let _ = stderr.read_to_string(&mut outcome.stderr);
     }
     outcome
-}
-
-/// A command line in words, and its answer in JSON.
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace()
-        .chain(["--json"])
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Opens a thread and gives its id.

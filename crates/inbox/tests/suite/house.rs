@@ -13,11 +13,21 @@ use crate::root;
 const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-core", &[]),
     ("inbox-wire", &["inbox-core"]),
+    ("inbox-hedera", &[]),
+    ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
+    ("inbox-hcs", &["inbox-core", "inbox-wire"]),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
         "inbox-surfaces",
-        &["inbox-core", "inbox-wire", "inbox-store", "inbox-ops"],
+        &[
+            "inbox-core",
+            "inbox-wire",
+            "inbox-store",
+            "inbox-ops",
+            "inbox-hedera",
+            "inbox-devnet",
+        ],
     ),
     ("inbox", &["inbox-surfaces"]),
     ("inbox-testkit", &["inbox-core", "inbox-store", "inbox-ops"]),

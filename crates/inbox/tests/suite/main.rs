@@ -1,16 +1,20 @@
 //! The tests of the real binary: one program, so that it links once.
 
+// Helpers of theirs are tests too, which clippy knows only by the attribute.
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod clients;
-// Its helpers are tests too, which clippy knows only by this.
 mod damage;
+#[cfg(test)]
+mod devnet;
 #[cfg(test)]
 mod fire;
 mod guide;
 #[cfg(test)]
 mod hook;
 mod house;
+#[cfg(test)]
 mod mcp;
 mod reference;
 #[cfg(test)]

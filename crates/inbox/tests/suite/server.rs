@@ -1,9 +1,12 @@
 //! The server: the same answers as the command line, to those with a token and to nobody else.
 
 mod contract;
+mod doctor;
+mod fault;
 mod gate;
 mod load;
 mod mcp;
+mod notices;
 mod parity;
 mod raw;
 mod secrets;
@@ -30,7 +33,7 @@ impl Served {
     }
 
     /// Serves the store of a desk.
-    fn on(desk: Sandbox) -> Served {
+    pub(crate) fn on(desk: Sandbox) -> Served {
         let (child, url) = serve(&desk, &[]);
         Served { desk, child, url }
     }
@@ -62,15 +65,20 @@ fn token(desk: &Sandbox, agent: &str, more: &str) -> String {
 
 /// Starts a server and waits until it says where it listens.
 fn serve(desk: &Sandbox, more: &[&str]) -> (Child, String) {
-    use std::io::{BufRead, BufReader};
     let mut command: Command = desk.command(
         ["serve", "--listen", "127.0.0.1:0", "--json"]
             .into_iter()
             .chain(more.iter().copied()),
     );
+    command.stderr(Stdio::inherit());
+    listening(command)
+}
+
+/// Starts a server that was described, and waits until it says where it listens.
+fn listening(mut command: Command) -> (Child, String) {
+    use std::io::{BufRead, BufReader};
     let mut child = command
         .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
         .spawn()
         .expect("the server starts");
     let mut line = String::new();

@@ -4,4 +4,3 @@ INSERT INTO entries (entry_no, thread_no, event_type, status, source_no, source_
                      to_list, summary, body, payload, context, uid, hops, priority)
 VALUES ((SELECT MAX(m.message_no) + 1 FROM entries m WHERE m.message_no > (SELECT MAX(e.entry_no) FROM entries e)),
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
-RETURNING entry_no

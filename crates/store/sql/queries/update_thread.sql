@@ -4,4 +4,3 @@ UPDATE threads
        lease_secret = $6, lease_ms = $7, claimed_at = $8, lease_until = $9, latest_message = $10, updated_at = $11,
        turns = $12
  WHERE thread_no = $13 AND version = $14
-RETURNING version

@@ -22,17 +22,22 @@ pub(crate) fn server(context: &Context) -> Result<Option<Far>, Refusal> {
     let Some(url) = find::server(context.db.as_deref()) else {
         return Ok(None);
     };
-    let authority = match find::variable("INBOX_CA_FILE") {
-        Some(path) => Some(std::fs::read(&path).map_err(|error| {
-            Refusal::input(format!("INBOX_CA_FILE {path} cannot be read: {error}"))
-        })?),
-        None => None,
+    Far::new(&url, secret()?, authority()?.as_deref()).map(Some)
+}
+
+/// The certificate to trust beside the system's.
+pub(crate) fn authority() -> Result<Option<Vec<u8>>, Refusal> {
+    let Some(path) = find::variable("INBOX_CA_FILE") else {
+        return Ok(None);
     };
-    Far::new(&url, secret()?, authority.as_deref()).map(Some)
+    std::fs::read(&path).map(Some).map_err(|error| {
+        Refusal::input(format!("INBOX_CA_FILE {path} cannot be read: {error}"))
+            .hint("export INBOX_CA_FILE=PATH, a certificate in PEM")
+    })
 }
 
 /// The token: from the environment, else from a file that nobody else can read. Never from an argument.
-fn secret() -> Result<String, Refusal> {
+pub(crate) fn secret() -> Result<String, Refusal> {
     if let Some(secret) = find::variable("INBOX_TOKEN") {
         return Ok(secret.trim().to_owned());
     }

@@ -1,6 +1,7 @@
 //! Commands that are not operations: they act on files and on this machine.
 
 mod artifact;
+mod devnet;
 mod doctor;
 mod files;
 mod hook;
@@ -34,6 +35,7 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "devnet",
     "setup",
     "monitor",
     "doctor",
@@ -66,9 +68,10 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "devnet" => devnet::describe(command),
         "setup" => setup::describe(command),
         "monitor" => monitor::describe(command),
-        "doctor" => command.about("Check the store and this machine, and say what to do"),
+        "doctor" => command.about("Check the store, or the server in --db, and this machine, and say what to do"),
         "hook" => hook::describe(command),
         "mcp" => crate::mcp::stdio::describe(command),
         "config" => command.about("Show each setting and where it came from").long_about(
@@ -99,6 +102,7 @@ pub(crate) fn run(
         "migrate" => migrate::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
+        "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),
         "doctor" => doctor::run(context),

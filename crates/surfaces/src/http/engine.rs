@@ -11,6 +11,7 @@ use inbox_core::{Code, Refusal};
 use inbox_ops::{Caller, Inbox};
 use tokio::sync::oneshot;
 
+use super::fault;
 use super::metrics::Metrics;
 use super::table::{Ready, Reply};
 use super::waker::Waker;
@@ -51,15 +52,15 @@ impl Engine {
             spawn("writer", move || write_together(first, &waiting, &metrics))?;
         } else {
             let waiting = Arc::new(Mutex::new(waiting));
-            spawn_one_by_one("writer", first, &waiting)?;
+            spawn_one_by_one("writer", first, &waiting, &metrics)?;
             for _ in 1..WRITERS {
-                spawn_one_by_one("writer", open()?, &waiting)?;
+                spawn_one_by_one("writer", open()?, &waiting, &metrics)?;
             }
         }
         let (reads, waiting) = sync_channel(QUEUE);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..READERS {
-            spawn_one_by_one("reader", open()?, &waiting)?;
+            spawn_one_by_one("reader", open()?, &waiting, &metrics)?;
         }
         let waker = Waker::start(open()?)?;
         Ok(Engine {
@@ -120,7 +121,7 @@ impl Engine {
             })
         });
         submit(threads, job)?;
-        answered.await.unwrap_or_else(|_| Err(fault()))
+        answered.await.unwrap_or_else(|_| Err(fault::refusal()))
     }
 }
 
@@ -130,13 +131,8 @@ fn submit(threads: &SyncSender<Job>, job: Job) -> Result<(), Refusal> {
             Refusal::new(Code::RateLimited, format!("{QUEUE} requests wait already"))
                 .hint("send it again in a moment, with the same key")
         }
-        TrySendError::Disconnected(_) => fault(),
+        TrySendError::Disconnected(_) => fault::refusal(),
     })
-}
-
-fn fault() -> Refusal {
-    Refusal::new(Code::Internal, "a fault in inbox ended this request")
-        .hint("inbox doctor checks the store; send the request again with the same key")
 }
 
 /// Runs what comes in, as much as there is at once, with one commit.
@@ -144,14 +140,20 @@ fn write_together(mut inbox: Inbox, waiting: &Receiver<Job>, metrics: &Metrics) 
     while let Ok(first) = waiting.recv() {
         let mut next = Some(first);
         let mut answers = Vec::new();
-        let committed = inbox.share(|inbox| {
-            while let Some(job) = next.take() {
-                answers.push(job(Ok(inbox)));
-                if answers.len() < TOGETHER {
-                    next = waiting.try_recv().ok();
+        let shared = || {
+            inbox.share(|inbox| {
+                while let Some(job) = next.take() {
+                    answers.push(fault::run(metrics, job, Ok(inbox)));
+                    if answers.len() < TOGETHER {
+                        next = waiting.try_recv().ok();
+                    }
                 }
-            }
-        });
+            })
+        };
+        let Some(committed) = fault::contained(metrics, shared) else {
+            inbox.recover();
+            continue;
+        };
         if let (Some(job), Err(refusal)) = (next, &committed) {
             answers.push(job(Err(refusal.clone())));
         }
@@ -166,8 +168,9 @@ fn spawn_one_by_one(
     name: &str,
     inbox: Inbox,
     waiting: &Arc<Mutex<Receiver<Job>>>,
+    metrics: &Arc<Metrics>,
 ) -> Result<(), Refusal> {
-    let waiting = Arc::clone(waiting);
+    let (waiting, metrics) = (Arc::clone(waiting), Arc::clone(metrics));
     spawn(name, move || {
         loop {
             let next = waiting
@@ -175,7 +178,7 @@ fn spawn_one_by_one(
                 .unwrap_or_else(PoisonError::into_inner)
                 .recv();
             let Ok(job) = next else { return };
-            job(Ok(&inbox))(Ok(()));
+            fault::run(&metrics, job, Ok(&inbox))(Ok(()));
         }
     })
 }

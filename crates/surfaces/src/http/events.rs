@@ -13,9 +13,8 @@ use inbox_core::{EventId, Refusal};
 use inbox_ops::{Caller, Watch};
 use tokio::sync::mpsc;
 
-use super::engine::Engine;
-use super::gate::one;
-use super::route::Body;
+use super::gate::{self, one};
+use super::route::{Body, House};
 use super::wait::Wait;
 
 /// How many pieces may wait for a slow reader before the stream waits for it.
@@ -27,6 +26,14 @@ const ALIVE: Duration = Duration::from_secs(15);
 /// A body that goes on.
 pub(super) struct Events {
     pieces: mpsc::Receiver<Bytes>,
+}
+
+impl Events {
+    /// A body, and where its pieces go in.
+    pub(super) fn channel() -> (mpsc::Sender<Bytes>, Events) {
+        let (send, pieces) = mpsc::channel(AHEAD);
+        (send, Events { pieces })
+    }
 }
 
 impl HttpBody for Events {
@@ -45,7 +52,7 @@ impl HttpBody for Events {
 
 /// Begins to follow: from `Last-Event-ID`, else from `after`, else from now.
 pub(super) fn follow(
-    engine: &Arc<Engine>,
+    house: &Arc<House>,
     request: &Request<Incoming>,
     caller: Caller,
 ) -> Result<Events, Refusal> {
@@ -65,10 +72,11 @@ pub(super) fn follow(
     if let Some(value) = one(request.headers(), &last)? {
         watch.after_event = Some(cursor(value)?);
     }
-    let (send, pieces) = mpsc::channel(AHEAD);
-    let engine = Arc::clone(engine);
+    let (send, events) = Events::channel();
+    let secret = gate::secret(request.headers())?;
+    let house = Arc::clone(house);
     tokio::spawn(async move {
-        let mut wait = Wait::new(engine, watch, caller);
+        let mut wait = Wait::new(Arc::clone(&house.engine), watch, caller);
         loop {
             let piece = match wait.within(ALIVE).await {
                 Ok(None) => ": alive\n\n".to_owned(),
@@ -82,12 +90,13 @@ pub(super) fn follow(
                     break;
                 }
             };
-            if send.send(piece.into()).await.is_err() {
+            // A token that has ended opens nothing more, whenever the stream was begun.
+            if !house.is_open(secret.as_ref()).await || send.send(piece.into()).await.is_err() {
                 break;
             }
         }
     });
-    Ok(Events { pieces })
+    Ok(events)
 }
 
 fn cursor(text: &str) -> Result<EventId, Refusal> {

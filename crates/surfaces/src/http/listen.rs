@@ -19,7 +19,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
-use super::route::House;
+use super::fault;
+use super::route::{self, House};
 
 /// The most connections at once. One more waits until another ends.
 const CONNECTIONS: usize = 4096;
@@ -70,7 +71,7 @@ pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> 
 }
 
 /// Ends when the process is told to stop.
-pub(super) async fn signalled() -> Result<(), Refusal> {
+pub(crate) async fn signalled() -> Result<(), Refusal> {
     let on = |kind| {
         signal(kind).map_err(|error| Refusal::new(Code::Internal, format!("no signals: {error}")))
     };
@@ -139,7 +140,12 @@ async fn talk(
 ) {
     let answer = service_fn(move |request| {
         let house = Arc::clone(&house);
-        async move { Ok::<_, std::convert::Infallible>(house.answer(request).await) }
+        async move {
+            let metrics = Arc::clone(&house.metrics);
+            let answered = fault::awaited(&metrics, house.answer(request)).await;
+            let answered = answered.unwrap_or_else(|| route::refused(&fault::refusal()));
+            Ok::<_, std::convert::Infallible>(answered)
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

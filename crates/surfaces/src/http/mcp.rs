@@ -1,11 +1,14 @@
 //! `/mcp`: MCP over HTTP, each request as the agent of its token.
 //!
-//! There are no sessions to keep, bound or steal: the newest revision has none, and older clients do without. So nothing
-//! is kept between two requests either, and a lease is proven by its token or by the `Inbox-Session` that took it.
+//! No request needs a session: the newest revision has none, and nothing that a call does is kept for the next, so that a
+//! lease is proven by its token or by the `Inbox-Session` that took it. A client of an older revision is given one to be
+//! told of changes by, and of nothing else.
+
+mod session;
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
@@ -23,6 +26,7 @@ use tokio::sync::watch;
 use super::engine::Engine;
 use super::gate::one;
 use crate::mcp::{self, Desk, Job, Leases, Look, Server, Who};
+pub(super) use session::{Sessions, end, listen};
 
 /// What goes out: an answer, or notices and then an answer.
 pub(super) type Streamed = BoxBody<Bytes, Infallible>;
@@ -38,6 +42,11 @@ impl mcp::Engine for Threads {
     fn wait(&self, look: Box<dyn Look>) {
         let engine = Arc::clone(&self.0);
         tokio::spawn(async move { until_over(&engine, look).await });
+    }
+
+    fn ended(&self, name: &'static str, is_refused: bool, took: Option<Duration>) {
+        let micros = took.map(|took| took.as_micros());
+        self.0.metrics.ended_by_name(name, is_refused, micros);
     }
 }
 
@@ -90,11 +99,15 @@ async fn until_over(engine: &Engine, mut look: Box<dyn Look>) {
 /// Answers one request of the token's agent.
 pub(super) async fn answer(
     engine: &Arc<Engine>,
+    sessions: &Sessions,
     token: &Token,
     parts: Parts,
     body: Bytes,
 ) -> Result<Response<Streamed>, Refusal> {
     let named = |name: &'static str| one(&parts.headers, &HeaderName::from_static(name));
+    // One that is not known any more is no reason to refuse a call, which needs none.
+    let notices = named(session::HEADER)?.and_then(|id| sessions.find(id, token));
+    let begins = session::begins(&body);
     let caller = Caller {
         agent: Some(token.agent_id.clone()),
         session: named("inbox-session")?
@@ -123,11 +136,22 @@ pub(super) async fn answer(
         .disable_allowed_hosts()
         .disable_allowed_origins();
     let service = StreamableHttpService::new(
-        move || Ok(Server::new(desk.clone(), gone.clone())),
+        move || {
+            let server = Server::new(desk.clone(), gone.clone());
+            Ok(server.with_notices(notices.clone()))
+        },
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    Ok(service
+    let mut answered = service
         .handle(Request::from_parts(parts, Full::new(body)))
-        .await)
+        .await;
+    if begins
+        && answered.status().is_success()
+        && let Some(id) = sessions.begin(token)
+    {
+        let name = HeaderName::from_static(session::HEADER);
+        answered.headers_mut().insert(name, id);
+    }
+    Ok(answered)
 }

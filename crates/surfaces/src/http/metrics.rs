@@ -20,6 +20,7 @@ struct Counts {
 pub(crate) struct Metrics {
     /// In the order of the table.
     operations: Vec<Counts>,
+    names: Vec<&'static str>,
     buckets: [AtomicU64; MICROS.len()],
     micros: AtomicU64,
     timed: AtomicU64,
@@ -28,6 +29,7 @@ pub(crate) struct Metrics {
     waits: AtomicU64,
     connections: AtomicU64,
     turned_away: AtomicU64,
+    faults: AtomicU64,
 }
 
 /// Something that is there for a while, counted until it is dropped.
@@ -44,6 +46,7 @@ impl Metrics {
         let count = table.entries().len();
         Metrics {
             operations: (0..count).map(|_| Counts::default()).collect(),
+            names: table.entries().iter().map(|entry| entry.name).collect(),
             buckets: Default::default(),
             micros: AtomicU64::default(),
             timed: AtomicU64::default(),
@@ -52,6 +55,7 @@ impl Metrics {
             waits: AtomicU64::default(),
             connections: AtomicU64::default(),
             turned_away: AtomicU64::default(),
+            faults: AtomicU64::default(),
         }
     }
 
@@ -74,6 +78,13 @@ impl Metrics {
         }
     }
 
+    /// The same of an operation by its name, where no path led to it.
+    pub(super) fn ended_by_name(&self, name: &str, is_refused: bool, micros: Option<u128>) {
+        if let Some(operation) = self.names.iter().position(|known| *known == name) {
+            self.ended(operation, is_refused, micros);
+        }
+    }
+
     /// So many writes were committed at once.
     pub(super) fn committed(&self, writes: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
@@ -93,6 +104,10 @@ impl Metrics {
 
     pub(super) fn turned_away(&self) {
         self.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn fault(&self) {
+        self.faults.fetch_add(1, Ordering::Relaxed);
     }
 
     /// All of them in Prometheus's text form.
@@ -168,6 +183,12 @@ impl Metrics {
                 "counter",
                 "Requests that were refused before they were read.",
                 &self.turned_away,
+            ),
+            (
+                "faults_total",
+                "counter",
+                "Faults of the program, each of which ended a request.",
+                &self.faults,
             ),
         ] {
             head(&mut page, name, kind, help);

@@ -20,6 +20,7 @@ pub(super) fn page(table: &Table, version: &str) -> String {
         );
     }
     paths.insert("/v1/events".to_owned(), events());
+    paths.insert("/v1/token".to_owned(), token());
     paths.insert("/health".to_owned(), health());
     let error = generator.subschema_for::<Problem>().to_value();
     let mut schemas: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
@@ -120,6 +121,19 @@ fn events() -> Value {
             ],
             "responses": {
                 "200": { "description": "Server-sent events: id is the event's number, data the event.", "content": { "text/event-stream": {} } },
+                "default": refusal_response(),
+            },
+        },
+    })
+}
+
+fn token() -> Value {
+    json!({
+        "get": {
+            "operationId": "token",
+            "summary": "Show the token of this request: its agent, its scopes, when it ends",
+            "responses": {
+                "200": { "description": "The token, without its secret." },
                 "default": refusal_response(),
             },
         },

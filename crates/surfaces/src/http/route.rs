@@ -34,6 +34,7 @@ pub(super) struct House {
     pub(super) doors: Doors,
     pub(super) engine: Arc<Engine>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) sessions: mcp::Sessions,
     pub(super) version: String,
 }
 
@@ -66,10 +67,15 @@ impl House {
                 }
                 Err(refusal) => refused(&refusal),
             },
+            "/v1/token" if is_get => match self.shown(request.headers()).await {
+                Ok(page) => plain("application/json", page),
+                Err(refusal) => refused(&refusal),
+            },
             "/v1/events" if is_get => match self.follow(&request).await {
                 Ok(events) => events::response(events),
                 Err(refusal) => refused(&refusal),
             },
+            "/mcp" if is_get || method == Method::DELETE => self.mcp_session(&request).await,
             "/mcp" => match self.mcp(request).await {
                 Ok(response) => response.map(|body| Either::Right(Either::Right(body))),
                 Err(refusal) => refused(&refusal),
@@ -129,7 +135,7 @@ impl House {
         let (parts, body) = request.into_parts();
         let token = self.enter(&parts.headers, Scope::Read).await?;
         let body = whole(body).await?;
-        let mut response = mcp::answer(&self.engine, &token, parts, body).await?;
+        let mut response = mcp::answer(&self.engine, &self.sessions, &token, parts, body).await?;
         for (name, value) in super::SAFE {
             let value = HeaderValue::from_static(value);
             response.headers_mut().insert(name, value);
@@ -137,14 +143,42 @@ impl House {
         Ok(response)
     }
 
-    async fn follow(&self, request: &Request<Incoming>) -> Result<Events, Refusal> {
+    /// What is told without being asked for, and the end of that.
+    async fn mcp_session(self: &Arc<Self>, request: &Request<Incoming>) -> Response<Body> {
+        let headers = request.headers();
+        let answered = match self.enter(headers, Scope::Read).await {
+            Err(refusal) => Err(refusal),
+            Ok(token) if request.method() == Method::GET => {
+                mcp::listen(self, headers, &token).map(events::response)
+            }
+            Ok(token) => mcp::end(self, headers, &token)
+                .map(|()| text("application/json", StatusCode::NO_CONTENT, Vec::new())),
+        };
+        answered.unwrap_or_else(|refusal| refused(&refusal))
+    }
+
+    /// Whether a secret still opens this.
+    pub(super) async fn is_open(&self, secret: Option<&String>) -> bool {
+        self.doors.open(&self.engine, secret.cloned()).await.is_ok()
+    }
+
+    async fn follow(self: &Arc<Self>, request: &Request<Incoming>) -> Result<Events, Refusal> {
         let token = self.enter(request.headers(), Scope::Read).await?;
         let watch = self
             .table
             .find("watch")
             .ok_or_else(|| table::unknown("watch"))?;
         let caller = caller(request.headers(), &token, watch)?;
-        events::follow(&self.engine, request, caller)
+        events::follow(self, request, caller)
+    }
+
+    /// The token that came with a request, for whoever has it: it needs no scope to be looked at.
+    async fn shown(&self, headers: &HeaderMap) -> Result<String, Refusal> {
+        let token = self
+            .doors
+            .open(&self.engine, gate::secret(headers)?)
+            .await?;
+        crate::envelope::answer("token", &serde_json::json!({ "token": token }))
     }
 
     async fn enter(&self, headers: &HeaderMap, scope: Scope) -> Result<Token, Refusal> {

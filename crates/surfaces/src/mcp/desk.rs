@@ -10,7 +10,9 @@ use inbox_ops::{Caller, Effect, Inbox, Operation};
 use inbox_store::bell::Key;
 use tokio::sync::oneshot;
 
+use super::ground::Ground;
 use super::look::{Look, Seen, Wait};
+use super::there::There;
 
 /// Something to be done on a store, or to be told why it cannot be.
 pub type Job = Box<dyn FnOnce(Result<&Inbox, Refusal>) -> Answered + Send>;
@@ -25,6 +27,9 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Looks, and again whenever something may have happened, until the look says that it is over.
     fn wait(&self, look: Box<dyn Look>);
+
+    /// Hears that an operation ended, and how long it took unless it waits: for those who count.
+    fn ended(&self, _name: &'static str, _is_refused: bool, _took: Option<Duration>) {}
 }
 
 /// How many leases are kept for one caller.
@@ -99,10 +104,17 @@ pub(super) struct Proof {
     pub(super) from: Option<AgentName>,
 }
 
+/// Where a desk stands.
+#[derive(Clone)]
+enum Base {
+    Store(Arc<dyn Engine>),
+    Server(There),
+}
+
 /// One caller's place at the server.
 #[derive(Clone)]
 pub struct Desk {
-    engine: Arc<dyn Engine>,
+    base: Base,
     who: Who,
     /// What it may do; everything, when nobody said.
     scopes: Option<Vec<Scope>>,
@@ -113,8 +125,17 @@ pub struct Desk {
 impl Desk {
     /// A desk for this caller. Handlers that serve the same caller share its leases.
     pub fn new(engine: Arc<dyn Engine>, who: Who, leases: Leases) -> Self {
+        Desk::on(Base::Store(engine), who, leases)
+    }
+
+    /// The same, for a caller of a server, which decides by itself what it allows.
+    pub(super) fn at(there: There, who: Who, leases: Leases) -> Self {
+        Desk::on(Base::Server(there), who, leases)
+    }
+
+    fn on(base: Base, who: Who, leases: Leases) -> Self {
         Desk {
-            engine,
+            base,
             who,
             scopes: None,
             leases,
@@ -145,11 +166,24 @@ impl Desk {
             Effect::Write => Scope::Write,
             Effect::Read | Effect::Wait => Scope::Read,
         });
-        self.must_allow(scope)?;
-        self.on_store(O::EFFECT, proof, move |inbox, caller| {
-            request.run(inbox, caller)
-        })
-        .await
+        let begun = Instant::now();
+        let ran = match self.must_allow(scope) {
+            Err(refusal) => Err(refusal),
+            Ok(()) => {
+                let run = move |ground: &Ground<'_>, caller: &Caller| ground.run(&request, caller);
+                self.stand(O::EFFECT, proof, run).await
+            }
+        };
+        let took = (O::EFFECT != Effect::Wait).then(|| begun.elapsed());
+        self.ended(O::NAME, ran.is_err(), took);
+        ran
+    }
+
+    /// Counts an operation that was carried out in another way than by [`Desk::run`].
+    pub(super) fn ended(&self, name: &'static str, is_refused: bool, took: Option<Duration>) {
+        if let Base::Store(engine) = &self.base {
+            engine.ended(name, is_refused, took);
+        }
     }
 
     fn must_allow(&self, scope: Scope) -> Result<(), Refusal> {
@@ -165,23 +199,30 @@ impl Desk {
         }
     }
 
-    /// Runs `f` on the store, as this caller.
-    pub(super) async fn on_store<T: Send + 'static>(
+    /// Runs `f` where the desk stands, as this caller.
+    pub(super) async fn stand<T: Send + 'static>(
         &self,
         effect: Effect,
         proof: Proof,
-        f: impl FnOnce(&Inbox, &Caller) -> Result<T, Refusal> + Send + 'static,
+        f: impl FnOnce(&Ground<'_>, &Caller) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (tell, told) = oneshot::channel();
         let who = self.who.clone();
+        let engine = match &self.base {
+            Base::Store(engine) => engine,
+            Base::Server(there) => return there.on(announced(who, proof), f).await,
+        };
+        let (tell, told) = oneshot::channel();
         let job: Job = Box::new(move |inbox| {
-            let did = inbox.and_then(|inbox| f(inbox, &introduced(inbox, who, proof)?));
+            let did = inbox.and_then(|inbox| {
+                let caller = introduced(inbox, who, proof)?;
+                f(&Ground::Store(inbox), &caller)
+            });
             Box::new(move |committed| {
                 // Whoever asked may have gone.
                 let _ = tell.send(committed.and(did));
             })
         });
-        self.engine.run(effect, job)?;
+        engine.run(effect, job)?;
         told.await.unwrap_or_else(|_| Err(broken()))
     }
 
@@ -192,27 +233,32 @@ impl Desk {
         proof: Proof,
         until: Instant,
         key: impl FnOnce(&Caller) -> Key + Send + 'static,
-        poll: impl FnMut(&Inbox, &Caller) -> Result<Seen<A>, Refusal> + Send + 'static,
+        mut poll: impl FnMut(&Ground<'_>, &Caller) -> Result<Seen<A>, Refusal> + Send + 'static,
         meanwhile: impl Future<Output = Ending>,
     ) -> Result<A, Refusal> {
         self.must_allow(Scope::Read)?;
         let who = self.who.clone();
+        let engine = match &self.base {
+            Base::Store(engine) => engine,
+            Base::Server(there) => {
+                let caller = announced(who, proof);
+                return there.wait(caller, until, poll, meanwhile).await;
+            }
+        };
         let (wait, mut told, hurry) = Wait::new(
             until,
             Box::new(move |inbox| {
                 let caller = introduced(inbox, who, proof)?;
                 Ok((key(&caller), caller))
             }),
-            Box::new(poll),
+            Box::new(move |inbox, caller| poll(&Ground::Store(inbox), caller)),
         );
-        self.engine.wait(Box::new(wait));
+        engine.wait(Box::new(wait));
         tokio::select! {
             biased;
             answer = &mut told => return answer.unwrap_or_else(|_| Err(broken())),
             ending = meanwhile => match ending {
-                Ending::Now => {
-                    return Err(Refusal::new(Code::Internal, "the call was cancelled"));
-                }
+                Ending::Now => return Err(cancelled()),
                 Ending::WithLastLook => hurry.now(),
             }
         }
@@ -227,6 +273,17 @@ pub(super) enum Ending {
     Now,
     /// The answer is what there is.
     WithLastLook,
+}
+
+/// The caller as a server is told of it, which knows it by its token and refuses every other name.
+fn announced(who: Who, proof: Proof) -> Caller {
+    let caller = who.caller;
+    Caller {
+        agent: proof.from.or(caller.agent),
+        lease: proof.lease.or(caller.lease),
+        key: proof.key.or(caller.key),
+        ..caller
+    }
 }
 
 /// The caller as the store knows it.
@@ -260,6 +317,10 @@ fn introduced(inbox: &Inbox, who: Who, proof: Proof) -> Result<Caller, Refusal> 
     Ok(caller)
 }
 
-fn broken() -> Refusal {
+pub(super) fn cancelled() -> Refusal {
+    Refusal::new(Code::Internal, "the call was cancelled")
+}
+
+pub(super) fn broken() -> Refusal {
     Refusal::new(Code::Internal, "the operation ended without an answer")
 }

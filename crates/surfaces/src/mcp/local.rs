@@ -40,16 +40,6 @@ impl Local {
     /// The store as it is now. It may be made, replaced or configured while the server runs, and a file that was
     /// deleted would take writes that nobody sees.
     fn inbox(&self) -> Result<Arc<Inbox>, Refusal> {
-        if let Some(url) = find::server(self.db.as_deref()) {
-            let url = url.trim_end_matches('/').to_owned();
-            return Err(
-                Refusal::input(format!("{url} is a server, which has tools of its own")).hint(
-                    format!(
-                        "give the client the URL {url}/mcp and the token, in place of a command"
-                    ),
-                ),
-            );
-        }
         let location = find::store(self.db.as_deref())?;
         let config = config::load(&location)?;
         let file = identity(&location);

@@ -10,7 +10,7 @@ use inbox_store::bell::Key;
 use tokio::sync::oneshot;
 
 /// How long a server may be away that was there when the wait began.
-const AWAY: Duration = Duration::from_mins(1);
+pub(super) const AWAY: Duration = Duration::from_mins(1);
 
 /// Something that is looked for again and again, and not changed by it. An engine begins it, listens for its key, looks, and waits for
 /// a ring before each further look; level-triggered, so that no ring is missed.

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use inbox_core::{Code, EventId, Refusal, ThreadId};
-use inbox_ops::{Effect, Operation, Read, Show, Waiting, Watch, Watched};
+use inbox_ops::{Caller, Effect, Operation, Read, Show, Waiting, Watch, Watched};
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceTemplate};
 
 use super::desk::{Desk, Ending, Proof};
+use super::ground::{Ground, Polled};
 use super::look::Seen;
 use super::text;
 
@@ -64,21 +65,27 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 
 /// The text of a resource. Looking at it marks nothing as read.
 pub(super) async fn read(desk: &Desk, place: Place) -> Result<String, ErrorData> {
-    let text = desk.on_store(
+    let text = desk.stand(
         Effect::Read,
         Proof::default(),
-        move |inbox, caller| match place {
+        move |ground, caller| match place {
             Place::Inbox => {
                 let peek = Read {
                     peek: true,
                     ..Read::default()
                 };
-                Ok(text::of_mail(&peek.run(inbox, caller)?))
+                Ok(text::of_mail(&ground.run(&peek, caller)?))
             }
-            Place::Thread(id) => Ok(text::of_answer(&Show::of(id).run(inbox, caller)?, 0)),
+            Place::Thread(id) => Ok(text::of_answer(&ground.run(&Show::of(id), caller)?, 0)),
         },
     );
-    text.await.map_err(|refusal| as_error(&refusal))
+    let (begun, text) = (Instant::now(), text.await);
+    let name = match place {
+        Place::Inbox => Read::NAME,
+        Place::Thread(_) => Show::NAME,
+    };
+    desk.ended(name, text.is_err(), Some(begun.elapsed()));
+    text.map_err(|refusal| as_error(&refusal))
 }
 
 /// A refusal where the protocol has no place for one but an error.
@@ -105,25 +112,24 @@ fn watch(place: Place, after: Option<EventId>) -> Watch {
 
 /// Whom a change is by: anybody in a thread, others in an inbox.
 fn look(
-    request: &Watch,
-    state: &mut Option<EventId>,
-    inbox: &inbox_ops::Inbox,
-    caller: &inbox_ops::Caller,
+    place: Place,
+    watch: &mut Polled<Watch>,
+    ground: &Ground<'_>,
+    caller: &Caller,
 ) -> Result<Watched, Refusal> {
     let mut caller = caller.clone();
-    if request.thread.is_some() {
-        caller.agent = None;
-    } else {
-        caller.agent()?;
+    match place {
+        Place::Thread(_) => caller.agent = None,
+        Place::Inbox => drop(caller.agent()?),
     }
-    request.poll(state, inbox, &caller)
+    watch.look(ground, &caller)
 }
 
 /// Where a subscription begins: now.
 pub(super) async fn now(desk: &Desk, place: Place) -> Result<EventId, Refusal> {
-    desk.on_store(Effect::Read, Proof::default(), move |inbox, caller| {
-        let seen = look(&watch(place, None), &mut None, inbox, caller)?;
-        Ok(seen.next_event_id)
+    desk.stand(Effect::Read, Proof::default(), move |ground, caller| {
+        let mut now = Polled::new(watch(place, None));
+        Ok(look(place, &mut now, ground, caller)?.next_event_id)
     })
     .await
 }
@@ -134,8 +140,7 @@ pub(super) async fn change(
     place: Place,
     after: EventId,
 ) -> Result<(bool, EventId), Refusal> {
-    let request = watch(place, Some(after));
-    let mut state = None;
+    let mut later = Polled::new(watch(place, Some(after)));
     let waited = desk.wait(
         Proof::default(),
         Instant::now() + TURN,
@@ -144,8 +149,8 @@ pub(super) async fn change(
             (Place::Inbox, Some(agent)) => agent.into(),
             (Place::Inbox, None) => inbox_store::bell::Key::Any,
         },
-        move |inbox, caller| {
-            let answer = look(&request, &mut state, inbox, caller)?;
+        move |ground, caller| {
+            let answer = look(place, &mut later, ground, caller)?;
             Ok(Seen {
                 is_over: Watch::is_over(&answer),
                 answer,

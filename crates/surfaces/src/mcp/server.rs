@@ -1,34 +1,31 @@
 //! The protocol's server: what a client can ask for, answered by tools and resources.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use inbox_core::{EventId, Refusal};
+use inbox_core::Refusal;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, ErrorCode, Implementation, JsonObject, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    ResourceContents, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
-use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use super::desk::{Desk, Ending};
+use super::notices::{Ear, Notices, SUBSCRIPTIONS, Subscribed};
 use super::resource::{self, Place};
 use super::tool::{self, Told};
 use super::{INSTRUCTIONS, TOOLS, text};
 
 /// How often a wait says that it goes on.
 const BEAT: Duration = Duration::from_secs(10);
-
-/// How many resources one connection may subscribe to.
-const SUBSCRIPTIONS: usize = 100;
 
 /// The methods that take parameters and are served.
 const KNOWN: [&str; 8] = [
@@ -53,22 +50,8 @@ pub struct Server {
     /// Becomes true when the client has gone.
     gone: watch::Receiver<bool>,
     subscribed: Arc<Subscribed>,
-}
-
-/// The resources that somebody wants to hear of; they end with the connection.
-#[derive(Default)]
-struct Subscribed(Mutex<HashMap<String, AbortHandle>>);
-
-impl Subscribed {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, AbortHandle>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Subscribed {
-    fn drop(&mut self) {
-        self.all().values().for_each(AbortHandle::abort);
-    }
+    /// Where notices wait, for a client that fetches them.
+    notices: Option<Arc<Notices>>,
 }
 
 impl Server {
@@ -79,7 +62,18 @@ impl Server {
             tools: TOOLS_READ.get_or_init(|| Arc::new(tools())).clone(),
             gone,
             subscribed: Arc::default(),
+            notices: None,
         }
+    }
+
+    /// The same, for a client that fetches its notices by another way than it asks.
+    pub fn with_notices(self, notices: Option<Arc<Notices>>) -> Self {
+        Server { notices, ..self }
+    }
+
+    fn subscribed(&self) -> &Subscribed {
+        let kept = self.notices.as_ref().map(|notices| &notices.subscribed);
+        kept.unwrap_or(&self.subscribed)
     }
 
     /// What goes on beside a wait: the client is told now and then, and may end it.
@@ -99,41 +93,6 @@ impl Server {
                     // A client that does not listen is no reason to stop.
                     let _ = context.peer.notify_progress(notice).await;
                 }
-            }
-        }
-    }
-}
-
-/// Whom to tell of changes, by the way of its revision.
-enum Ear {
-    Peer(Peer<RoleServer>),
-    Sink(SubscriptionSink),
-}
-
-impl Ear {
-    /// Tells of a change. Whether anybody heard.
-    async fn tell(&self, uri: &str) -> bool {
-        match self {
-            Ear::Peer(peer) => {
-                let notice = ResourceUpdatedNotificationParam::new(uri);
-                peer.notify_resource_updated(notice).await.is_ok()
-            }
-            Ear::Sink(sink) => sink.notify_resource_updated(uri).await.is_ok(),
-        }
-    }
-
-    /// Tells of every change until nobody hears.
-    async fn tell_all(self, desk: Desk, uri: String, place: Place, mut after: EventId) {
-        loop {
-            match resource::change(&desk, place, after).await {
-                Ok((woke, next)) => {
-                    after = next;
-                    if woke && !self.tell(&uri).await {
-                        return;
-                    }
-                }
-                // The store may be back in a moment.
-                Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
             }
         }
     }
@@ -281,25 +240,12 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let uri = request.uri;
-        let place = Place::named(&uri)?;
-        let after = resource::now(&self.desk, place)
-            .await
-            .map_err(|refusal| resource::as_error(&refusal))?;
-        let mut all = self.subscribed.all();
-        if all.len() >= SUBSCRIPTIONS && !all.contains_key(&uri) {
-            return Err(ErrorData::invalid_params(
-                format!("there are {SUBSCRIPTIONS} subscriptions, which is the most"),
-                None,
-            ));
-        }
-        let ear = Ear::Peer(context.peer);
-        let telling = ear.tell_all(self.desk.clone(), uri.clone(), place, after);
-        let task = tokio::spawn(telling);
-        if let Some(older) = all.insert(uri, task.abort_handle()) {
-            older.abort();
-        }
-        Ok(())
+        let ear = match &self.notices {
+            Some(notices) => Ear::of(notices),
+            None => Ear::Peer(context.peer),
+        };
+        let subscribed = self.subscribed();
+        subscribed.add(ear, &self.desk, request.uri).await
     }
 
     async fn unsubscribe(
@@ -307,9 +253,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if let Some(task) = self.subscribed.all().remove(&request.uri) {
-            task.abort();
-        }
+        self.subscribed().remove(&request.uri);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 use super::desk::{Desk, Leases, Who};
 use super::local::Local;
 use super::server::Server;
+use super::there::There;
 use super::{MOST_PATIENCE, PATIENCE};
 use crate::cli::print::complain;
 use crate::cli::{Context, Ended, find};
@@ -60,8 +61,14 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
             Duration::from_secs(number.unsigned_abs())
         }
     };
-    let engine = Arc::new(Local::new(context.db.clone()));
-    let desk = Desk::new(engine, who(context)?, Leases::kept()).with_patience(patience);
+    // Clients keep what is said here, and show it.
+    crate::http::log_without_values();
+    let (who, leases) = (who(context)?, Leases::kept());
+    let desk = match There::named(context.db.as_deref()) {
+        Some(there) => Desk::at(there, who, leases),
+        None => Desk::new(Arc::new(Local::new(context.db.clone())), who, leases),
+    };
+    let desk = desk.with_patience(patience);
     if std::io::stdin().is_terminal() {
         complain(
             "inbox mcp speaks MCP, line by line; an agent's client starts it. Ctrl-D ends it.",

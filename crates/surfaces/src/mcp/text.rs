@@ -223,10 +223,20 @@ pub(super) fn of_leased(leased: &Leased, thread: Option<&Shown>, is_kept: bool) 
     out
 }
 
+fn reply_page(message: &Message) -> String {
+    lean(&Page::default().message(message))
+}
+
+/// Whether an answer that was waited for is given without a cut.
+pub(super) fn is_whole(waited: &Waited) -> bool {
+    let message = waited.message.as_ref();
+    message.is_none_or(|message| cut(&reply_page(message), 0).1.is_none())
+}
+
 /// The answer that was waited for, or how to go on.
 pub(super) fn of_waited(waited: &Waited, thread: ThreadId) -> String {
     match &waited.message {
-        Some(message) => paged(&lean(&Page::default().message(message)), 0).replace(
+        Some(message) => paged(&reply_page(message), 0).replace(
             "the same call with offset",
             "show_threads has the whole; offset",
         ),

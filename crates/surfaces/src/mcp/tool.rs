@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use inbox_core::{Code, Kind, Refusal};
 use inbox_ops::{
-    Ack, Acked, Answer, Caller, Cancel, Claim, Done, Effect, Fail, Fetch, Inbox, Leased, List,
-    Mail, Note, Operation, Posted, Read, Release, Renew, Reply, Search, Send, Show, Update,
+    Ack, Acked, Answer, Caller, Cancel, Claim, Done, Effect, Fail, Fetch, Leased, List, Mail, Note,
+    Operation, Posted, Read, Release, Renew, Reply, Search, Send, Show, Update,
 };
 use inbox_store::bell::Key;
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use self::args::Args;
 use self::ask::ask;
 use super::desk::{Desk, Ending, Proof};
+use super::ground::Ground;
 use super::look::Seen;
 use super::text;
 
@@ -204,7 +205,9 @@ async fn read_affordable(desk: &Desk, args: &Args, request: &Read) -> Result<Mai
     let effect = Effect::Read;
     let proof = args.proof.clone();
     let peeked = desk
-        .on_store(effect, proof, move |inbox, caller| peek.run(inbox, caller))
+        .stand(effect, proof, move |ground, caller| {
+            ground.run(&peek, caller)
+        })
         .await?;
     let count = text::affordable(&peeked.messages);
     let is_whole = count >= peeked.messages.len();
@@ -221,9 +224,9 @@ async fn read_affordable(desk: &Desk, args: &Args, request: &Read) -> Result<Mai
 /// Looks with an operation until it finds something.
 fn looking<O: Operation>(
     request: O,
-) -> impl FnMut(&Inbox, &Caller) -> Result<Seen<O::Answer>, Refusal> {
-    move |inbox, caller| {
-        let answer = request.run(inbox, caller)?;
+) -> impl FnMut(&Ground<'_>, &Caller) -> Result<Seen<O::Answer>, Refusal> {
+    move |ground, caller| {
+        let answer = ground.look(&request, caller)?;
         Ok(Seen {
             is_over: answer.is_something(),
             answer,

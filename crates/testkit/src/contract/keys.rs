@@ -135,3 +135,19 @@ pub fn a_keyed_message_is_added_once(world: &World) {
         .expect("it is there");
     assert_eq!(shown.messages.len(), 2);
 }
+
+pub fn a_keyed_note_keeps_the_words_of_what_it_is_about(world: &World) {
+    let request: inbox_ops::Note = serde_json::from_value(serde_json::json!({
+        "ref": "task:Fix the Login",
+        "note": "half done",
+        "notify": ["backend"],
+    }))
+    .expect("a good request");
+    let post = || {
+        let posted = world.call_as(&keyed("lead", "k1"), &request);
+        serde_json::to_value(posted.expect("it succeeds")).expect("JSON")
+    };
+    let first = post();
+    assert_eq!(first["thread"]["to"][0], "task:Fix the Login");
+    assert_eq!(post(), first);
+}

@@ -27,6 +27,7 @@ fn page(limit: i64, after: Option<EventId>, peek: bool) -> Read {
         peek,
         limit: Some(limit),
         after_event: after,
+        ..Read::default()
     }
 }
 
@@ -367,4 +368,49 @@ pub fn unread_mail_is_counted_up_to_a_thousand(world: &World) {
     assert_eq!(count(&page(20, None, true)), (20, 1000, true));
     assert_eq!(count(&page(3, None, false)), (3, 1000, false));
     assert_eq!(count(&page(1, None, false)), (1, 999, false));
+}
+
+pub fn a_message_is_read_by_its_id_and_the_others_stay_new(world: &World) {
+    let backend = by("backend");
+    let send = |text: &str| world.mail("lead", &["backend"], text).message.message_id;
+    let (first, second, third) = (send("first"), send("second"), send("third"));
+    let others = world.mail("lead", &["frontend"], "theirs");
+    let named = |message: Vec<MessageId>| Read {
+        message,
+        ..Read::default()
+    };
+    let read = |request: &Read| {
+        world
+            .call_as(&backend, request)
+            .map(|mail| summaries(&mail.messages))
+    };
+    let again = named(vec![third, second, second, others.message.message_id]);
+    let peek = Read {
+        peek: true,
+        ..again.clone()
+    };
+    assert_eq!(
+        read(&peek).ok(),
+        Some(vec!["second".into(), "third".into()])
+    );
+    assert_eq!(
+        read(&again).ok(),
+        Some(vec!["second".into(), "third".into()])
+    );
+    assert_eq!(read(&again).ok(), Some(Vec::new()), "they are new no more");
+    assert_eq!(steps(world, second), [step("backend", "read")]);
+    assert!(steps(world, others.message.message_id).is_empty());
+    assert_eq!(world.unread(&backend), ["first"], "it was not passed over");
+    assert_eq!(world.read(&backend), ["first"]);
+    assert_eq!(read(&named(vec![first])).ok(), Some(Vec::new()));
+    let missing = named(vec![MessageId::new(999_999)]);
+    assert_eq!(
+        code(world.call_as(&backend, &missing)),
+        Code::MessageNotFound
+    );
+    let both = Read {
+        limit: Some(1),
+        ..again
+    };
+    assert_eq!(code(world.call_as(&backend, &both)), Code::InvalidInput);
 }

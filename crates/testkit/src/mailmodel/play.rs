@@ -160,7 +160,7 @@ impl<'a> Player<'a> {
         let request = Read {
             peek: limit.is_none(),
             limit: Some(limit.map_or(1_000, |limit| i64::try_from(limit).unwrap_or(1))),
-            after_event: None,
+            ..Read::default()
         };
         let mail = request.run(self.inbox, &self.caller(who))?;
         let index = |message: &Message| {

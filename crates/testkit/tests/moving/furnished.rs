@@ -278,7 +278,7 @@ pub(crate) fn seen(world: &World) -> Value {
     let peek = Read {
         peek: true,
         limit: Some(1000),
-        after_event: None,
+        ..Read::default()
     };
     let unread: Vec<_> = readers
         .iter()

@@ -5,6 +5,7 @@
 
 use std::process::Child;
 
+pub(super) use inbox_testkit::sandbox::words;
 use inbox_testkit::sandbox::{Outcome, Sandbox, finish};
 use serde_json::Value;
 
@@ -191,6 +192,13 @@ impl Desk {
         answer["events"].as_array().cloned().unwrap_or_default()
     }
 
+    /// What has happened so far, by the events' types.
+    pub(super) fn event_types(&self) -> Vec<String> {
+        let events = self.events(0);
+        let types = events.iter().map(|event| text(&event["event_type"]));
+        types.collect()
+    }
+
     /// The thread as `show` gives it.
     #[track_caller]
     pub(super) fn show(&self, thread: &str) -> Value {
@@ -199,13 +207,6 @@ impl Desk {
 }
 
 /// The words of a line, and `--json`.
-pub(super) fn words(line: &str) -> Vec<String> {
-    line.split_whitespace()
-        .map(|word| word.replace('~', " "))
-        .chain(["--json".to_owned()])
-        .collect()
-}
-
 /// The arguments as they are, and `--json`.
 pub(super) fn args(args: &[&str]) -> Vec<String> {
     args.iter()

@@ -72,11 +72,7 @@ fn release_gives_the_thread_back_to_its_address() {
     assert_eq!(released["thread"]["assigned_to"], "w");
     let shown = desk.show(&thread);
     assert!(shown["lease"].is_null());
-    let types: Vec<_> = desk
-        .events(0)
-        .iter()
-        .map(|event| text(&event["event_type"]))
-        .collect();
+    let types = desk.event_types();
     assert_eq!(types, ["created", "claimed", "released"]);
     assert_eq!(
         desk.events(2)[0]["payload_json"]["epoch"],

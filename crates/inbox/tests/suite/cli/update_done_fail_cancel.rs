@@ -35,11 +35,7 @@ fn kinds_go_by_the_verb() {
     assert_eq!(done["message"]["kind"], "result");
     assert_eq!(done["thread"]["status"], "done");
     assert_eq!(done["message"]["payload_json"].to_string(), "[1]");
-    let types: Vec<_> = desk
-        .events(0)
-        .iter()
-        .map(|event| text(&event["event_type"]))
-        .collect();
+    let types = desk.event_types();
     assert_eq!(
         types,
         [

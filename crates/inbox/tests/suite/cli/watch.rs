@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use inbox_testkit::sandbox::finish;
 use serde_json::Value;
 
-use super::desk::{Desk, EVENT, keys, text};
+use super::desk::{Desk, EVENT, keys};
 
 #[test]
 fn a_watch_gives_events_after_its_cursor_and_where_to_go_on() {
@@ -238,11 +238,7 @@ fn event_types_are_those_of_the_contract() {
     ] {
         desk.ok(line);
     }
-    let types: Vec<_> = desk
-        .events(0)
-        .iter()
-        .map(|event| text(&event["event_type"]))
-        .collect();
+    let types = desk.event_types();
     assert_eq!(
         types,
         [

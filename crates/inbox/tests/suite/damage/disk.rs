@@ -25,16 +25,21 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a test can do this")
 }
 
+/// A disk of this size, which is taken away with the second value.
+fn disk_of(size: &str, inbox: &Sandbox) -> (PathBuf, Mount) {
+    let folder = inbox.folder().join("disk");
+    std::fs::create_dir(&folder).expect("a folder");
+    must(
+        "mount",
+        &["-t", "tmpfs", "-o", size, "tmpfs", text(&folder)],
+    );
+    (folder.clone(), Mount(folder))
+}
+
 #[test]
 fn a_full_disk_refuses_and_loses_nothing_that_was_acknowledged() {
     let inbox = Sandbox::empty(INBOX);
-    let folder = inbox.folder().join("small");
-    std::fs::create_dir(&folder).unwrap();
-    must(
-        "mount",
-        &["-t", "tmpfs", "-o", "size=2m", "tmpfs", text(&folder)],
-    );
-    let mount = Mount(folder.clone());
+    let (folder, mount) = disk_of("size=2m", &inbox);
     let db = folder.join("coord.db");
     let run = |args: &[&str]| {
         let mut command = inbox.command(args);
@@ -133,13 +138,7 @@ fn a_full_disk_refuses_and_loses_nothing_that_was_acknowledged() {
 #[test]
 fn init_on_a_full_disk_leaves_no_half_a_store() {
     let inbox = Sandbox::empty(INBOX);
-    let folder = inbox.folder().join("tiny");
-    std::fs::create_dir(&folder).unwrap();
-    must(
-        "mount",
-        &["-t", "tmpfs", "-o", "size=32k", "tmpfs", text(&folder)],
-    );
-    let mount = Mount(folder.clone());
+    let (folder, mount) = disk_of("size=32k", &inbox);
     let db = folder.join("coord.db");
     let made = finish(
         inbox

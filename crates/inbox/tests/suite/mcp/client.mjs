@@ -1,6 +1,7 @@
 // Plays one scenario against `inbox mcp` with the official TypeScript SDK, and prints what it saw as JSON.
 // Arguments: the binary, the package (sdk or client), the mode (legacy or modern). It runs as quinn; ada is played
-// with the command line. With MCP_URL and MCP_TOKEN it calls that server in place of starting one.
+// with the command line. With MCP_URL and MCP_TOKEN it calls that server in place of starting one; with MCP_DB in
+// place of MCP_URL, what it starts calls the server.
 import { execFileSync } from "node:child_process";
 
 const [inbox, kit, mode] = process.argv.slice(2);
@@ -27,9 +28,10 @@ const client = new Client({ name: `test-${kit}`, version: "1" }, options);
 client.setNotificationHandler(updatedNotice, (notice) => { updates.push(notice.params.uri); wake(); });
 const url = process.env.MCP_URL;
 const { StreamableHTTPClientTransport } = await import(base + (kit === "sdk" ? "sdk/client/streamableHttp.js" : "client"));
+const far = process.env.MCP_DB ? { INBOX_DB: process.env.MCP_DB, INBOX_TOKEN: process.env.MCP_TOKEN } : {};
 const transport = url
   ? new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization: `Bearer ${process.env.MCP_TOKEN}` } } })
-  : new StdioClientTransport({ command: inbox, args: ["mcp"], env: { ...process.env, INBOX_AGENT: "quinn" } });
+  : new StdioClientTransport({ command: inbox, args: ["mcp"], env: { ...process.env, INBOX_AGENT: "quinn", ...far } });
 await client.connect(transport);
 
 const call = (name, args = {}, more = undefined) =>
@@ -66,13 +68,7 @@ const waiting = call("claim_work", { wait_seconds: 600 }, { signal: giveUp.signa
 seen.cancelled = await waiting.then(() => false, () => true);
 seen.after = (await call("show_threads", { thread_id: work })).structuredContent.thread.status;
 
-// Over HTTP the older revision would need a session to be told of changes.
 const uri = "inbox://inbox";
-if (url && mode === "legacy") {
-  await client.close();
-  console.log(JSON.stringify({ ...seen, updated: uri }));
-  process.exit(0);
-}
 let subscription;
 if (mode === "modern") subscription = await client.listen({ resourceSubscriptions: [uri] });
 else await client.subscribeResource({ uri });

@@ -1,6 +1,7 @@
 # Plays one scenario against `inbox mcp` with the official Python SDK, and prints what it saw as JSON.
 # Arguments: the binary, and the mode (legacy or 2026-07-28). It runs as quinn; ada is played with the command line.
-# With MCP_URL and MCP_TOKEN it calls that server in place of starting one.
+# With MCP_URL and MCP_TOKEN it calls that server in place of starting one; with MCP_DB in place of MCP_URL, what it starts
+# calls the server.
 import json
 import os
 import subprocess
@@ -35,7 +36,10 @@ async def main():
         bearer = {"authorization": "Bearer " + os.environ["MCP_TOKEN"]}
         server = streamable_http_client(url, http_client=httpx2.AsyncClient(headers=bearer, timeout=120))
     else:
-        server = StdioServerParameters(command=inbox, args=["mcp"], env={**os.environ, "INBOX_AGENT": "quinn"})
+        env = {**os.environ, "INBOX_AGENT": "quinn"}
+        if "MCP_DB" in env:
+            env |= {"INBOX_DB": env["MCP_DB"], "INBOX_TOKEN": env["MCP_TOKEN"]}
+        server = StdioServerParameters(command=inbox, args=["mcp"], env=env)
     async with Client(server, mode=mode, message_handler=heard) as client:
         seen["version"] = client.protocol_version
         seen["tools"] = [tool.name for tool in (await client.list_tools()).tools]
@@ -90,10 +94,7 @@ async def main():
                 seen["updated"] = await next_update()
                 text = (await client.read_resource(uri, **fresh)).contents[0].text
 
-        if mode == "legacy" and url:
-            # Over HTTP the older revision would need a session to be told of changes.
-            seen["updated"] = uri
-        elif mode == "legacy":
+        if mode == "legacy":
             fresh = {}
             await client.subscribe_resource(uri)
             await until_new(updates.receive)

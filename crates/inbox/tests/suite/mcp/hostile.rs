@@ -92,18 +92,7 @@ fn a_subject_and_a_refusal_are_one_line_each() {
 #[test]
 fn every_message_says_whether_its_sender_is_verified() {
     let sandbox = Sandbox::in_memory(INBOX);
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Hello",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Hello");
     let mut quinn = Client::start(&sandbox, "quinn");
     assert!(
         quinn
@@ -120,18 +109,7 @@ fn every_message_says_whether_its_sender_is_verified() {
 #[test]
 fn clients_that_hide_the_text_from_their_model_get_it_all_the_same() {
     let sandbox = Sandbox::in_memory(INBOX);
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Hello",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Hello");
     for name in ["claude-code", "codex-mcp-client"] {
         let mut quinn = Client::named(&sandbox, "quinn", name);
         let result = quinn.result("check_inbox", &json!({ "peek": true }));

@@ -144,9 +144,7 @@ fn the_end_of_the_input_ends_the_process_after_its_answers() {
     // The wait ends with what there is.
     let answer = said.iter().find(|said| said["id"] == waiting).unwrap();
     assert_eq!(answer["result"]["structuredContent"]["messages"], json!([]));
-    let count = sandbox.run(["list", "--json"]).ok()["threads"]
-        .as_array()
-        .map(Vec::len);
+    let count = sandbox.ok("list")["threads"].as_array().map(Vec::len);
     assert_eq!(count, Some(20));
 }
 
@@ -175,7 +173,7 @@ fn a_store_may_come_and_go_while_the_server_runs() {
             "{error}"
         );
     }
-    sandbox.run(["init", "--json"]).ok();
+    sandbox.ok("init");
     let sent = client.call(
         "send_message",
         &json!({ "to_agent": "ada", "subject": "first" }),
@@ -188,12 +186,12 @@ fn a_store_may_come_and_go_while_the_server_runs() {
         &json!({ "to_agent": "ada", "subject": "lost" }),
     );
     assert_eq!(refused["error"]["code"], "store_not_found");
-    sandbox.run(["init", "--json"]).ok();
+    sandbox.ok("init");
     client.call(
         "send_message",
         &json!({ "to_agent": "ada", "subject": "second" }),
     );
-    let threads = sandbox.run(["list", "--json"]).ok()["threads"].clone();
+    let threads = sandbox.ok("list")["threads"].clone();
     assert_eq!(threads[0]["subject"], "second");
     assert_eq!(threads.as_array().map(Vec::len), Some(1));
 }

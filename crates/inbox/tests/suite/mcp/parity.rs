@@ -1,6 +1,6 @@
 //! The same question through the command line and through MCP: the same JSON, the same error codes.
 
-use inbox_testkit::sandbox::Sandbox;
+use inbox_testkit::sandbox::{Sandbox, words};
 use serde_json::{Value, json};
 
 use super::client::{Client, settled};
@@ -38,11 +38,6 @@ impl Both {
         args.extend(["--agent".to_owned(), agent.to_owned()]);
         settled(self.cli.run(args).json())
     }
-}
-
-fn words(line: &str) -> Vec<String> {
-    let words = line.split(' ').map(|word| word.replace('~', " "));
-    words.chain(["--json".to_owned()]).collect()
 }
 
 #[test]

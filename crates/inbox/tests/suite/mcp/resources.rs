@@ -9,18 +9,7 @@ use crate::INBOX;
 const UPDATED: &str = "notifications/resources/updated";
 
 fn send(sandbox: &Sandbox, subject: &str) {
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            subject,
-            "--json",
-        ])
-        .ok();
+    sandbox.ok(&format!("send --from ada --to quinn --subject {subject}"));
 }
 
 fn read(client: &mut Client, uri: &str) -> Value {
@@ -31,7 +20,7 @@ fn read(client: &mut Client, uri: &str) -> Value {
 #[test]
 fn the_inbox_and_threads_are_resources_and_looking_marks_nothing_as_read() {
     let sandbox = Sandbox::in_memory(INBOX);
-    send(&sandbox, "Add posts");
+    send(&sandbox, "Add~posts");
     let mut quinn = Client::start(&sandbox, "quinn");
     let id = quinn.request("resources/list", &json!({}));
     assert_eq!(

@@ -90,10 +90,28 @@ fn python() -> &'static Path {
     })
 }
 
-/// Plays a script at a server that it starts, or at one that is served.
-fn play(program: &str, script: &Path, args: &[&str], served: Option<&Served>) -> Value {
-    let own = Sandbox::new(INBOX);
-    let sandbox = served.map_or(&own, |served| &served.desk);
+/// How a client gets to a store.
+enum Way {
+    /// It starts a program on it.
+    Own(Sandbox),
+    /// It calls a server.
+    Http(Served),
+    /// It starts a program that calls a server.
+    Through(Served),
+}
+
+impl Way {
+    fn own() -> Self {
+        Way::Own(Sandbox::new(INBOX))
+    }
+}
+
+/// Plays a script.
+fn play(program: &str, script: &Path, args: &[&str], way: &Way) -> Value {
+    let sandbox = match way {
+        Way::Own(sandbox) => sandbox,
+        Way::Http(served) | Way::Through(served) => &served.desk,
+    };
     let variables: Vec<_> = sandbox
         .command([""; 0])
         .get_envs()
@@ -107,10 +125,18 @@ fn play(program: &str, script: &Path, args: &[&str], served: Option<&Served>) ->
         .current_dir(sandbox.folder())
         .env_clear()
         .envs(variables);
-    if let Some(served) = served {
-        command
-            .env("MCP_URL", format!("{}/mcp", served.url))
-            .env("MCP_TOKEN", served.token("quinn", ""));
+    match way {
+        Way::Own(_) => {}
+        Way::Http(served) => {
+            command
+                .env("MCP_URL", format!("{}/mcp", served.url))
+                .env("MCP_TOKEN", served.token("quinn", ""));
+        }
+        Way::Through(served) => {
+            command
+                .env("MCP_DB", &served.url)
+                .env("MCP_TOKEN", served.token("quinn", ""));
+        }
     }
     let out = run(&mut command);
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("not JSON ({error}): {out}"))
@@ -144,8 +170,8 @@ fn check(seen: &Value) {
     assert_eq!(seen["updated"], "inbox://inbox");
 }
 
-fn node_plays(kit: &str, mode: &str, served: Option<&Served>) -> Value {
-    let seen = play("node", &node().join("client.mjs"), &[kit, mode], served);
+fn node_plays(kit: &str, mode: &str, way: &Way) -> Value {
+    let seen = play("node", &node().join("client.mjs"), &[kit, mode], way);
     check(&seen);
     assert_eq!(seen["server"], "inbox");
     assert_eq!(seen["templates"][0], "inbox://thread/{id}");
@@ -157,22 +183,22 @@ fn node_plays(kit: &str, mode: &str, served: Option<&Served>) -> Value {
     seen
 }
 
-fn python_plays(mode: &str, served: Option<&Served>) -> Value {
+fn python_plays(mode: &str, way: &Way) -> Value {
     let script = crate::root().join("crates/inbox/tests/suite/mcp/client.py");
-    let seen = play(&python().display().to_string(), &script, &[mode], served);
+    let seen = play(&python().display().to_string(), &script, &[mode], way);
     check(&seen);
     seen
 }
 
 #[test]
 fn the_typescript_sdk_of_2025_11_25_plays_the_whole_story() {
-    node_plays("sdk", "legacy", None);
+    node_plays("sdk", "legacy", &Way::own());
 }
 
 #[test]
 fn the_typescript_client_plays_the_whole_story_with_a_session() {
     assert_eq!(
-        node_plays("client", "legacy", None)["version"],
+        node_plays("client", "legacy", &Way::own())["version"],
         "2025-11-25"
     );
 }
@@ -180,31 +206,44 @@ fn the_typescript_client_plays_the_whole_story_with_a_session() {
 #[test]
 fn the_typescript_client_plays_the_whole_story_without_a_session() {
     assert_eq!(
-        node_plays("client", "modern", None)["version"],
+        node_plays("client", "modern", &Way::own())["version"],
         "2026-07-28"
     );
 }
 
 #[test]
 fn the_python_sdk_plays_the_whole_story_with_a_session() {
-    assert_eq!(python_plays("legacy", None)["version"], "2025-11-25");
+    assert_eq!(python_plays("legacy", &Way::own())["version"], "2025-11-25");
 }
 
 #[test]
 fn the_python_sdk_plays_the_whole_story_without_a_session() {
-    assert_eq!(python_plays("2026-07-28", None)["version"], "2026-07-28");
+    assert_eq!(
+        python_plays("2026-07-28", &Way::own())["version"],
+        "2026-07-28"
+    );
 }
 
-#[test]
-fn every_sdk_plays_the_whole_story_over_http() {
+/// Every SDK in every revision that it has.
+fn all_play(way: impl Fn(Served) -> Way) {
     for (kit, mode) in [
         ("sdk", "legacy"),
         ("client", "legacy"),
         ("client", "modern"),
     ] {
-        node_plays(kit, mode, Some(&Served::start()));
+        node_plays(kit, mode, &way(Served::start()));
     }
     for mode in ["legacy", "2026-07-28"] {
-        python_plays(mode, Some(&Served::start()));
+        python_plays(mode, &way(Served::start()));
     }
+}
+
+#[test]
+fn every_sdk_plays_the_whole_story_over_http() {
+    all_play(Way::Http);
+}
+
+#[test]
+fn every_sdk_plays_the_whole_story_through_a_program_that_calls_a_server() {
+    all_play(Way::Through);
 }

@@ -22,6 +22,14 @@ fn eight_tools_cost_less_than_seven_hundred_tokens() {
     assert!(tools.as_array().unwrap().len() <= 8);
     let cost = tokens(&tools.to_string());
     assert!(cost <= 1_200, "the contract: {cost}");
+    // What is for the client, and not for its model.
+    let mut shown = tools.clone();
+    for tool in shown.as_array_mut().unwrap() {
+        let tool = tool.as_object_mut().unwrap();
+        tool.shift_remove("annotations").expect("what it may do");
+        tool.shift_remove("title").expect("a title");
+    }
+    let cost = tokens(&shown.to_string());
     assert!(cost <= 700, "our aim: {cost}");
     let names: Vec<&str> = tools
         .as_array()
@@ -30,6 +38,28 @@ fn eight_tools_cost_less_than_seven_hundred_tokens() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert!(names.contains(&"send_message") && names.contains(&"post_note"));
+}
+
+#[test]
+fn a_client_knows_what_a_tool_may_do_before_it_asks_its_user() {
+    let sandbox = Sandbox::in_memory(INBOX);
+    let mut quinn = Client::start(&sandbox, "quinn");
+    let id = quinn.request("tools/list", &json!({}));
+    let tools = quinn.answer(id)["result"]["tools"].clone();
+    for tool in tools.as_array().unwrap() {
+        let hint = |name: &str, otherwise: bool| {
+            let hint = tool["annotations"].get(name);
+            hint.map_or(otherwise, |hint| hint.as_bool().expect("a hint"))
+        };
+        let name = tool["name"].as_str().unwrap();
+        assert!(tool["title"].is_string(), "{tool}");
+        assert!(!hint("openWorldHint", true), "one store is all: {tool}");
+        let only_reads = hint("readOnlyHint", false);
+        assert_eq!(only_reads, name == "show_threads", "{tool}");
+        // Work that is called off or done stays so; everything else only adds.
+        let is_final = !only_reads && hint("destructiveHint", true);
+        assert_eq!(is_final, name == "update_work", "{tool}");
+    }
 }
 
 #[test]
@@ -88,7 +118,7 @@ fn spec_000s_tools_have_its_names_and_fields() {
 fn an_acknowledgement_is_a_few_tokens() {
     let sandbox = Sandbox::in_memory(INBOX);
     let mut quinn = Client::start(&sandbox, "quinn");
-    sandbox.run(["agent", "add", "ada", "--json"]).ok();
+    sandbox.ok("agent add ada");
     for (tool, arguments) in [
         (
             "send_message",

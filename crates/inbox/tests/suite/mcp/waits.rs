@@ -29,18 +29,7 @@ fn a_wait_for_mail_ends_with_mail() {
         &json!({ "wait_seconds": 600 }),
         "a",
     );
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Hello",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Hello");
     let mail = quinn.end(id)["structuredContent"].clone();
     assert_eq!(mail["messages"][0]["summary"], "Hello");
     assert_eq!(mail["unread"], 0);
@@ -51,19 +40,7 @@ fn a_wait_for_mail_ends_with_mail() {
 #[test]
 fn a_wait_for_work_takes_it() {
     let sandbox = Sandbox::in_memory(INBOX);
-    sandbox
-        .run([
-            "session",
-            "start",
-            "--agent",
-            "quinn",
-            "--session",
-            "s-1",
-            "--role",
-            "builder",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("session start --agent quinn --session s-1 --role builder");
     let mut quinn = Client::raw(&sandbox, &["mcp"], &[("INBOX_SESSION", "s-1")]);
     quinn.greet("test");
     let id = begin_waiting(
@@ -72,20 +49,7 @@ fn a_wait_for_work_takes_it() {
         &json!({ "wait_seconds": 600 }),
         "a",
     );
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "role:builder",
-            "--subject",
-            "Build",
-            "--body",
-            "the house",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to role:builder --subject Build --body the~house");
     let result = quinn.end(id);
     let claimed = &result["structuredContent"];
     assert_eq!(claimed["command"], "claim");
@@ -122,35 +86,17 @@ fn two_waits_and_other_calls_do_not_hinder_each_other() {
     );
     let threads = quinn.call("show_threads", &json!({}));
     assert_eq!(threads["threads"].as_array().map(Vec::len), Some(2));
-    sandbox
-        .run([
-            "reply",
-            "--from",
-            "ada",
-            "--thread",
-            &second,
-            "--summary",
-            "second",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok(&format!(
+        "reply --from ada --thread {second} --summary second"
+    ));
     assert_eq!(
         quinn.end(two)["structuredContent"]["message"]["summary"],
         "second"
     );
     assert!(!quinn.has_kept(|said| said["id"] == one));
-    sandbox
-        .run([
-            "reply",
-            "--from",
-            "ada",
-            "--thread",
-            &first,
-            "--summary",
-            "first",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok(&format!(
+        "reply --from ada --thread {first} --summary first"
+    ));
     assert_eq!(
         quinn.end(one)["structuredContent"]["message"]["summary"],
         "first"
@@ -184,24 +130,36 @@ fn a_wait_in_vain_says_how_to_go_on_and_misses_nothing() {
         "{text}"
     );
     // Between two calls somebody answers.
-    sandbox
-        .run([
-            "reply",
-            "--from",
-            "ada",
-            "--thread",
-            thread,
-            "--summary",
-            "Email",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok(&format!(
+        "reply --from ada --thread {thread} --summary Email"
+    ));
     let went_on = quinn.call(
         "ask",
         &json!({ "thread_id": thread, "after_event": cursor, "wait_seconds": 600 }),
     );
     assert_eq!(went_on["message"]["summary"], "Email");
     assert!(went_on.get("asked").is_none());
+}
+
+#[test]
+fn an_answer_that_was_handed_over_is_no_news_unless_it_was_cut() {
+    let sandbox = Sandbox::in_memory(INBOX);
+    let mut quinn = Client::start(&sandbox, "quinn");
+    let question = json!({ "to_agent": "ada", "question": "Which?", "wait_seconds": 0 });
+    let mut asked = quinn.call("ask", &question);
+    let thread = asked["asked"]["thread_id"].as_str().unwrap().to_owned();
+    let long = "one more word ".repeat(3_000);
+    for (body, is_news) in [("Email", false), (long.as_str(), true)] {
+        let reply = ["reply", "--from", "ada", "--thread", &thread, "--json"];
+        let text = ["--summary", "This one", "--body", body];
+        sandbox.run(reply.iter().chain(&text)).ok();
+        let go_on = json!({ "thread_id": thread, "wait_seconds": 600, "after_event": asked["next_event_id"] });
+        asked = quinn.call("ask", &go_on);
+        assert_eq!(asked["message"]["body"], body);
+        let mail = quinn.call("check_inbox", &json!({}));
+        let count = mail["messages"].as_array().map(Vec::len);
+        assert_eq!(count, Some(usize::from(is_news)), "{mail}");
+    }
 }
 
 #[test]
@@ -236,18 +194,7 @@ fn a_cancelled_wait_takes_nothing_and_is_not_answered() {
     // Answered after the notice was taken in.
     let id = quinn.request("ping", &json!({}));
     quinn.answer(id);
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Build",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Build");
     let claimed = quinn.call("claim_work", &json!({ "wait_seconds": 600 }));
     assert_eq!(claimed["thread"]["subject"], "Build");
     assert_eq!(claimed["lease"]["epoch"], 1);
@@ -257,18 +204,7 @@ fn a_cancelled_wait_takes_nothing_and_is_not_answered() {
 #[test]
 fn the_holder_keeps_its_lease_while_it_asks() {
     let sandbox = Sandbox::in_memory(INBOX);
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Build",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Build");
     let mut quinn = Client::start(&sandbox, "quinn");
     quinn.call("claim_work", &json!({ "lease_seconds": 2 }));
     let id = begin_waiting(
@@ -278,15 +214,13 @@ fn the_holder_keeps_its_lease_while_it_asks() {
         "a",
     );
     // The lease is renewed: somebody waits for that, and not for a time.
-    let after = sandbox.run(["list", "--json"]).ok()["next_event_id"]
-        .as_i64()
-        .unwrap();
-    let shown = sandbox.run(["show", "--thread", "thr_1", "--json"]).ok();
+    let after = sandbox.ok("list")["next_event_id"].as_i64().unwrap();
+    let shown = sandbox.ok("show --thread thr_1");
     assert_eq!(shown["thread"]["status"], "blocked");
     let until = |lease: &Value| lease["lease"]["expires_at"].as_str().unwrap().to_owned();
     let first = until(&shown);
     loop {
-        let shown = sandbox.run(["show", "--thread", "thr_1", "--json"]).ok();
+        let shown = sandbox.ok("show --thread thr_1");
         assert_eq!(shown["lease"]["epoch"], 1, "{shown}");
         if until(&shown) > first {
             break;
@@ -302,18 +236,7 @@ fn the_holder_keeps_its_lease_while_it_asks() {
         ]);
         assert!([0, 10].contains(&looked.code), "{looked}");
     }
-    sandbox
-        .run([
-            "reply",
-            "--from",
-            "ada",
-            "--thread",
-            "thr_1",
-            "--summary",
-            "This",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("reply --from ada --thread thr_1 --summary This");
     assert_eq!(
         quinn.end(id)["structuredContent"]["message"]["summary"],
         "This"
@@ -341,18 +264,7 @@ fn a_wait_on_postgresql_ends_as_well() {
         &json!({ "wait_seconds": 600 }),
         "b",
     );
-    sandbox
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Build",
-            "--json",
-        ])
-        .ok();
+    sandbox.ok("send --from ada --to quinn --subject Build");
     assert_eq!(
         quinn.end(mail)["structuredContent"]["messages"][0]["summary"],
         "Build"

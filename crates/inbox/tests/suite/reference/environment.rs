@@ -125,6 +125,11 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "The number of the point at which the process dies, on a store for tests; `17:3` is the third time",
     ),
     (
+        "INBOX_FAULT",
+        "tests",
+        "The transactions that end in a fault of the program, on a store for tests: `write:3`, or `read:3-9` for the third to the ninth that reads",
+    ),
+    (
         "INBOX_PRETEND_FS",
         "tests",
         "The magic number of the file system to be pretended, in hexadecimal, on a store for tests",
@@ -165,7 +170,7 @@ pub(super) fn document() -> String {
         table(&["variable", "what it does"], rows)
     };
     let body = format!(
-        "## For use\n\n{}\n## Settings\n\n{SETTINGS}\n\n## PostgreSQL\n\n{POSTGRES}\n\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT` and `INBOX_PRETEND_FS`.\n\n{}",
+        "## For use\n\n{}\n## Settings\n\n{SETTINGS}\n\n## PostgreSQL\n\n{POSTGRES}\n\n## For tests\n\nA store that was not made for tests ignores `INBOX_NOW`, `INBOX_FAIL_POINT`, `INBOX_FAULT` and `INBOX_PRETEND_FS`.\n\n{}",
         section("use"),
         section("tests")
     );

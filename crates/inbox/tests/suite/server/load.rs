@@ -57,19 +57,7 @@ fn a_thousand_waits_cost_no_thousand_threads_and_all_wake() {
         std::thread::yield_now();
     }
     assert!(figure(served.child.id(), "Threads:") <= threads + 2);
-    served
-        .desk
-        .run([
-            "send",
-            "--agent",
-            "lead",
-            "--to",
-            "bob",
-            "--subject",
-            "now",
-            "--json",
-        ])
-        .ok();
+    served.desk.ok("send --agent lead --to bob --subject now");
     for stream in &mut waits {
         let answered = answer(stream);
         assert!(
@@ -192,7 +180,7 @@ fn writes_that_come_together_share_commits_and_each_keeps_its_own_fate() {
         CLIENTS * EACH * 4 / 5,
         "every id was given once"
     );
-    let listed = served.desk.run(["list", "--limit", "1000", "--json"]).ok();
+    let listed = served.desk.ok("list --limit 1000");
     assert_eq!(listed["threads"].as_array().unwrap().len(), found.len());
     let (commits, writes) = (
         metric(&served, &secret, "inbox_commits_total"),
@@ -210,17 +198,7 @@ fn events_are_followed_from_any_cursor_without_a_gap() {
     let send = |subject: &str| {
         served
             .desk
-            .run([
-                "send",
-                "--agent",
-                "lead",
-                "--to",
-                "bob",
-                "--subject",
-                subject,
-                "--json",
-            ])
-            .ok();
+            .ok(&format!("send --agent lead --to bob --subject {subject}"));
     };
     send("one");
     send("two");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Served;
+use super::load::metric;
 use super::raw::{Answered, exchange, post};
 
 fn ask(
@@ -67,22 +68,10 @@ fn the_sender_is_the_tokens_agent_and_verified() {
             "{refused}"
         );
     }
-    let threads = served.desk.run(["list", "--json"]).ok()["threads"].clone();
+    let threads = served.desk.ok("list")["threads"].clone();
     assert_eq!(threads.as_array().map(Vec::len), Some(1));
     // What it shows says so, and what came from a shell says the opposite.
-    served
-        .desk
-        .run([
-            "send",
-            "--from",
-            "bob",
-            "--to",
-            "quinn",
-            "--subject",
-            "Hi",
-            "--json",
-        ])
-        .ok();
+    served.desk.ok("send --from bob --to quinn --subject Hi");
     let mail = call(&served, &secret, "check_inbox", &json!({}));
     assert!(
         mail["content"][0]["text"]
@@ -166,25 +155,12 @@ fn a_token_that_may_only_read_reads() {
 fn two_who_share_a_token_do_not_share_their_leases() {
     let served = Served::start();
     let secret = served.token("quinn", "");
-    served
-        .desk
-        .run([
-            "send",
-            "--from",
-            "ada",
-            "--to",
-            "quinn",
-            "--subject",
-            "Build",
-            "--json",
-        ])
-        .ok();
+    served.desk.ok("send --from ada --to quinn --subject Build");
     // The name has claimed this thread before, so that it alone proves nothing.
     for command in ["claim", "release"] {
         served
             .desk
-            .run([command, "--agent", "quinn", "--thread", "thr_1", "--json"])
-            .ok();
+            .ok(&format!("{command} --agent quinn --thread thr_1"));
     }
     let claimed = call(&served, &secret, "claim_work", &json!({}));
     let token = claimed["structuredContent"]["lease"]["lease_token"]
@@ -209,4 +185,37 @@ fn two_who_share_a_token_do_not_share_their_leases() {
         updated["structuredContent"]["thread"]["status"],
         "in_progress"
     );
+}
+
+#[test]
+fn calls_are_counted_by_their_operations() {
+    let served = Served::start();
+    let secret = served.token("quinn", "");
+    call(
+        &served,
+        &secret,
+        "send_message",
+        &json!({ "to_agent": "ada", "subject": "Hi" }),
+    );
+    call(
+        &served,
+        &secret,
+        "show_threads",
+        &json!({ "thread_id": "thr_9" }),
+    );
+    call(
+        &served,
+        &secret,
+        "ask",
+        &json!({ "to_agent": "ada", "question": "Well?", "wait_seconds": 0 }),
+    );
+    let bearer = format!("Bearer {secret}");
+    let count = |name: &str, outcome: &str| {
+        let name = format!("inbox_operations_total{{operation=\"{name}\",outcome=\"{outcome}\"}}");
+        metric(&served, &bearer, &name)
+    };
+    assert_eq!(count("send", "ok"), 2);
+    assert_eq!(count("show", "refused"), 1);
+    assert_eq!(count("wait-reply", "ok"), 1);
+    assert_eq!(count("show", "ok"), 0);
 }

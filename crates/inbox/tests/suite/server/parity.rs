@@ -350,7 +350,7 @@ fn a_client_says_when_there_is_no_server_or_another_one() {
             .refused(30, "invalid_input");
         assert!(!refused.to_string().contains("secret"), "{refused}");
     }
-    for local in ["doctor", "backup --to x.db", "init", "serve"] {
+    for local in ["backup --to x.db", "init", "serve"] {
         let mut words: Vec<_> = local.split(' ').collect();
         words.extend(["--json", "--db", "http://127.0.0.1:9"]);
         let refused = client.run(words).refused(30, "invalid_input");

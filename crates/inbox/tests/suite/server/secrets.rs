@@ -17,7 +17,7 @@ fn a_token_that_is_missing_wrong_revoked_or_ended_opens_nothing() {
     let good = served.token("lead", "");
     let short = good[..good.len() - 1].to_owned();
     let revoked = served.token("lead", "--label old");
-    let listed = served.desk.run(["token", "list", "--json"]).ok();
+    let listed = served.desk.ok("token list");
     let id = |label: &str| {
         let tokens = listed["tokens"].as_array().unwrap();
         let found = tokens.iter().find(|token| token["label"] == label);

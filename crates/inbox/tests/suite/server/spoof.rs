@@ -66,7 +66,7 @@ fn nobody_passes_for_another_or_for_the_person() {
         accepted += u32::from(answered.status == 200);
     }
     assert_eq!(accepted, 0);
-    let listed = served.desk.run(["list", "--json"]).ok();
+    let listed = served.desk.ok("list");
     assert_eq!(listed["threads"], serde_json::json!([]));
     for name in ["human", "system", "runner", "all", "Human", "hum\u{0430}n"] {
         let outcome = served
@@ -94,7 +94,7 @@ fn a_message_shows_everywhere_how_its_sender_is_known() {
     );
     let local = "send --agent lead --to bob --subject local --kind question --json";
     served.desk.run(local.split_whitespace()).ok();
-    let mail = served.desk.run(["read", "--agent", "bob", "--json"]).ok();
+    let mail = served.desk.ok("read --agent bob");
     let messages = mail["messages"].as_array().unwrap();
     let known: Vec<_> = messages
         .iter()

@@ -75,7 +75,7 @@ fn what_a_server_answered_before_it_was_killed_is_there_when_it_is_back() {
                     })
                 })
                 .collect();
-            while served.desk.run(["list", "--limit", "1000", "--json"]).ok()["threads"]
+            while served.desk.ok("list --limit 1000")["threads"]
                 .as_array()
                 .unwrap()
                 .len()

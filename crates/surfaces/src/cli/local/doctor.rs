@@ -1,6 +1,7 @@
 //! `doctor`: is the store sound, and what to do when it is not.
 
 mod doors;
+mod far;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -87,8 +88,16 @@ impl Check {
 const SOUND_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
 pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
-    let location = find::store(context.db.as_deref())?;
     let mut checks = vec![Check::ok("version", format!("inbox {}", super::version()))];
+    if let Some(url) = find::server(context.db.as_deref()) {
+        checks.extend(far::checks(context, &url)?);
+        let clients = super::setup::wiring::of_clients();
+        let doors = doors::at_server(context, &clients);
+        checks.extend(of_clients(clients));
+        checks.extend(doors);
+        return report(context, &checks);
+    }
+    let location = find::store(context.db.as_deref())?;
     let store = match Store::open(&location) {
         Ok(store) => Some(store),
         Err(inbox_store::StoreError::NotFound(place)) => {

@@ -1,13 +1,14 @@
 //! `ask`: a question, and the wait for its answer.
 
 use inbox_core::{Kind, Refusal, limit};
-use inbox_ops::{Caller, Inbox, Operation, Reply, Send, Update, WaitReply, Waiting};
+use inbox_ops::{Caller, Operation, Read, Reply, Send, Update, WaitReply, Waiting};
 use inbox_store::bell::Key;
 use serde_json::json;
 
 use super::args::Args;
 use super::{Told, run};
-use crate::mcp::desk::{Desk, Ending};
+use crate::mcp::desk::{Desk, Ending, Proof};
+use crate::mcp::ground::{Ground, Polled};
 use crate::mcp::look::Seen;
 use crate::mcp::text;
 
@@ -61,20 +62,31 @@ pub(super) async fn ask(
         serde_json::from_value(wait).map_err(|error| Refusal::from_carried(&error.to_string()))?;
     // The question was one effect; the wait has none to repeat.
     proof.key = None;
-    let mut state = <WaitReply as Waiting>::State::default();
-    let look = move |inbox: &Inbox, caller: &Caller| {
-        let waited = request.poll(&mut state, inbox, caller)?;
+    let by = Proof {
+        lease: None,
+        ..proof.clone()
+    };
+    let mut polled = Polled::new(request);
+    let look = move |ground: &Ground<'_>, caller: &Caller| {
+        let waited = polled.look(ground, caller)?;
         Ok(Seen {
             is_over: WaitReply::is_over(&waited),
             answer: waited,
-            wake_at: WaitReply::wake_at(&state),
+            wake_at: polled.wake_at(),
         })
     };
     let key = move |_: &Caller| Key::Thread(thread);
-    let waited = desk
-        .wait(proof, until, key, look, meanwhile)
-        .await
-        .map_err(|refusal| refusal.detail("thread_id", thread.to_string()))?;
+    let waited = desk.wait(proof, until, key, look, meanwhile).await;
+    desk.ended(WaitReply::NAME, waited.is_err(), None);
+    let waited = waited.map_err(|refusal| refusal.detail("thread_id", thread.to_string()))?;
+    if let Some(message) = waited.message.as_ref().filter(|_| text::is_whole(&waited)) {
+        // What was handed over is no news. A token that may only look leaves it as it is.
+        let seen = Read {
+            message: vec![message.message_id],
+            ..Read::default()
+        };
+        let _ = desk.run(by, seen).await;
+    }
     let told = Told::new(WaitReply::NAME, &waited, text::of_waited(&waited, thread))?;
     Ok(match asked {
         Some(message) => told.with(

@@ -1,11 +1,13 @@
 //! How each agent on the roster learns of mail while it is idle, and what to do where nothing wakes it.
 
 use inbox_core::{AgentKind, Session, SessionState};
+use inbox_ops::{Caller, SessionList};
 use inbox_store::Store;
 
 use super::Check;
 use crate::cli::local::presence::{Presence, Standing};
 use crate::cli::local::setup::wiring::Wiring;
+use crate::cli::{Context, far};
 
 /// How many sessions are looked at, and how many names are said.
 const MOST: usize = 50;
@@ -50,6 +52,20 @@ pub(super) fn of_roster(store: &Store, clients: &[Wiring]) -> Vec<Check> {
         checks.push(Check::ok("wake", message));
     }
     checks
+}
+
+/// One finding for each living session that a server knows. What is wrong with the server is said by other checks.
+pub(super) fn at_server(context: &Context, clients: &[Wiring]) -> Vec<Check> {
+    let Ok(Some(server)) = far::server(context) else {
+        return Vec::new();
+    };
+    let found = server.call(&SessionList::default(), &Caller::local(None));
+    let sessions = found.map_or_else(|_| Vec::new(), |found| found.sessions);
+    sessions
+        .iter()
+        .take(MOST)
+        .map(|session| of_session(session, clients))
+        .collect()
 }
 
 fn of_session(session: &Session, clients: &[Wiring]) -> Check {

@@ -1,0 +1,13 @@
+//! A Hedera network in one process, to develop against and to test with.
+//!
+//! It keeps what Hedera keeps of accounts, topics and schedules, and answers as Hedera answers: signatures are checked, fees are taken,
+//! balances add up, and every topic has the running hash that a mirror would show. What it does not know it refuses.
+
+mod grpc;
+mod house;
+pub mod ledger;
+mod node;
+mod rest;
+mod serve;
+
+pub use serve::{Devnet, Options, StartError};

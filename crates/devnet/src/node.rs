@@ -1,0 +1,186 @@
+//! The node and the mirror's stream, as calls.
+
+use std::sync::Arc;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response};
+use inbox_hedera::proto::{
+    AccountId, AddressBookQuery, NodeAddress, Query, ServiceEndpoint, Timestamp, TopicQuery,
+    TopicResponse,
+};
+use prost::Message;
+use tokio::sync::mpsc;
+
+use crate::grpc::{self, Reply, Status, framed};
+use crate::house::House;
+use crate::ledger::{NODE, Topic, TopicMessage};
+
+/// How many messages of a stream wait for who reads it.
+const WAITING: usize = 64;
+
+/// How many messages are looked up at once.
+const PAGE: u32 = 100;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// Answers a call.
+pub(crate) async fn call(house: Arc<House>, request: Request<Incoming>) -> Response<Reply> {
+    let path = request.uri().path().to_owned();
+    let message = match grpc::message(request).await {
+        Ok(message) => message,
+        Err(status) => return grpc::answer(Err(status)),
+    };
+    match path.as_str() {
+        "/proto.CryptoService/createAccount"
+        | "/proto.CryptoService/updateAccount"
+        | "/proto.CryptoService/cryptoTransfer"
+        | "/proto.ConsensusService/createTopic"
+        | "/proto.ConsensusService/updateTopic"
+        | "/proto.ConsensusService/deleteTopic"
+        | "/proto.ConsensusService/submitMessage"
+        | "/proto.ScheduleService/createSchedule"
+        | "/proto.ScheduleService/signSchedule"
+        | "/proto.ScheduleService/deleteSchedule" => {
+            grpc::answer(Ok(framed(&house.submit(&message))))
+        }
+        "/proto.CryptoService/getTransactionReceipts"
+        | "/proto.CryptoService/getTxRecordByTxID"
+        | "/proto.CryptoService/cryptoGetBalance"
+        | "/proto.CryptoService/getAccountInfo"
+        | "/proto.ConsensusService/getTopicInfo"
+        | "/proto.ScheduleService/getScheduleInfo"
+        | "/proto.NetworkService/getVersionInfo" => grpc::answer(ask(&house, message)),
+        "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic" => {
+            match TopicQuery::decode(message) {
+                Ok(query) => subscribe(house, query),
+                Err(error) => grpc::answer(Err(malformed(&error))),
+            }
+        }
+        "/com.hedera.mirror.api.proto.NetworkService/getNodes" => {
+            match AddressBookQuery::decode(message) {
+                Ok(_) => grpc::answer(Ok(framed(&address(&house)))),
+                Err(error) => grpc::answer(Err(malformed(&error))),
+            }
+        }
+        _ => grpc::answer(unknown(&house, &path, &message)),
+    }
+}
+
+/// What the devnet does not do. A transaction is told so as a node would; anything else as a server would.
+fn unknown(house: &House, path: &str, message: &Bytes) -> Result<Bytes, Status> {
+    let is_transaction = inbox_hedera::transaction::Signed::read(message)
+        .is_err_and(|error| matches!(error, inbox_hedera::transaction::Unreadable::Unknown(_)));
+    if is_transaction {
+        return Ok(framed(&house.submit(message)));
+    }
+    Err(Status::new(
+        Status::UNIMPLEMENTED,
+        format!("the devnet does not have {path}"),
+    ))
+}
+
+fn malformed(error: &prost::DecodeError) -> Status {
+    Status::new(Status::INVALID_ARGUMENT, error.to_string())
+}
+
+fn ask(house: &House, message: Bytes) -> Result<Bytes, Status> {
+    let query = Query::decode(message).map_err(|error| malformed(&error))?;
+    Ok(framed(&house.ledger().ask(query)))
+}
+
+/// The only node, as an address book has it.
+fn address(house: &House) -> NodeAddress {
+    let (ip, port) = match house.node {
+        std::net::SocketAddr::V4(address) => (address.ip().octets().to_vec(), address.port()),
+        std::net::SocketAddr::V6(address) => (vec![127, 0, 0, 1], address.port()),
+    };
+    NodeAddress {
+        node_id: 0,
+        node_account_id: Some(AccountId::of(NODE)),
+        service_endpoint: vec![ServiceEndpoint {
+            ip_address_v4: ip,
+            port: i32::from(port),
+            domain_name: String::new(),
+        }],
+        description: "inbox devnet".into(),
+        ..NodeAddress::default()
+    }
+}
+
+/// Streams a topic: what there is, and what comes.
+fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
+    let num = query.topic_id.map_or(0, |topic| topic.num);
+    let found = Topic::find(house.ledger().db(), num);
+    if !matches!(found, Ok(Some(_))) {
+        let status = Status::new(Status::NOT_FOUND, format!("there is no topic 0.0.{num}"));
+        return grpc::answer(Err(status));
+    }
+    let (sender, receiver) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let mut news = house.news();
+        let mut left = if query.limit == 0 {
+            u64::MAX
+        } else {
+            query.limit
+        };
+        let start = query
+            .consensus_start_time
+            .map_or_else(|| house.now(), nanos);
+        let end = query.consensus_end_time.map_or(i64::MAX, nanos);
+        let mut after = 0;
+        loop {
+            let page = TopicMessage::after(house.ledger().db(), num, after, PAGE);
+            let Ok(page) = page else {
+                let status = Status::new(Status::UNAVAILABLE, "the topic cannot be read");
+                let _ = sender.send(Err(status)).await;
+                return;
+            };
+            let is_last = u32::try_from(page.len()).unwrap_or(u32::MAX) < PAGE;
+            for message in page {
+                after = message.sequence;
+                if message.consensus_at < start {
+                    continue;
+                }
+                if message.consensus_at >= end || left == 0 {
+                    return;
+                }
+                left -= 1;
+                // Who asked may have gone.
+                if sender.send(Ok(framed(&streamed(message)))).await.is_err() {
+                    return;
+                }
+            }
+            if left == 0 || house.now() >= end {
+                return;
+            }
+            if is_last {
+                tokio::select! {
+                    changed = news.changed() => if changed.is_err() { return },
+                    () = sender.closed() => return,
+                }
+            }
+        }
+    });
+    grpc::answer_with_stream(receiver)
+}
+
+fn nanos(time: Timestamp) -> i64 {
+    time.seconds
+        .saturating_mul(SECOND)
+        .saturating_add(i64::from(time.nanos))
+}
+
+fn streamed(message: TopicMessage) -> TopicResponse {
+    let chunk = message.chunk.as_deref();
+    TopicResponse {
+        consensus_timestamp: Some(Timestamp {
+            seconds: message.consensus_at / SECOND,
+            nanos: i32::try_from(message.consensus_at % SECOND).unwrap_or_default(),
+        }),
+        running_hash: message.running_hash,
+        sequence_number: message.sequence.unsigned_abs(),
+        running_hash_version: 3,
+        chunk_info: chunk.and_then(|bytes| Message::decode(bytes).ok()),
+        message: message.message,
+    }
+}

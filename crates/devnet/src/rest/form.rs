@@ -1,0 +1,94 @@
+//! How a mirror writes things: ids, times, keys.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use inbox_hedera::key::{Algorithm, hex};
+use inbox_hedera::proto::{AccountId, FixedCustomFee, Key};
+use prost::Message;
+use serde_json::{Value, json};
+
+const SECOND: i64 = 1_000_000_000;
+
+/// The number of an id: `0.0.5`, or `5` alone.
+pub(super) fn number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix("0.0.").unwrap_or(text);
+    let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain.then(|| digits.parse().ok()).flatten()
+}
+
+pub(super) fn id(num: i64) -> String {
+    format!("0.0.{num}")
+}
+
+pub(super) fn time(nanos: i64) -> String {
+    format!(
+        "{}.{:09}",
+        nanos.div_euclid(SECOND),
+        nanos.rem_euclid(SECOND)
+    )
+}
+
+/// A time as it is asked for: seconds, with or without a fraction.
+pub(super) fn nanos(text: &str) -> Option<i64> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if seconds.is_empty() || fraction.len() > 9 || !is_plain(seconds) || !is_plain(fraction) {
+        return None;
+    }
+    let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
+    let seconds: i64 = seconds.parse().ok()?;
+    seconds.checked_mul(SECOND)?.checked_add(fraction)
+}
+
+pub(super) fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+pub(super) fn key(key: Option<&Key>) -> Value {
+    let Some(key) = key else { return Value::Null };
+    match key.leaf() {
+        Some(leaf) => {
+            let kind = match leaf.algorithm() {
+                Algorithm::Ed25519 => "ED25519",
+                Algorithm::Ecdsa => "ECDSA_SECP256K1",
+            };
+            json!({ "_type": kind, "key": hex(leaf.bytes()) })
+        }
+        None => json!({ "_type": "ProtobufEncoded", "key": hex(&key.encode_to_vec()) }),
+    }
+}
+
+pub(super) fn fee(fee: &FixedCustomFee) -> Value {
+    let collector = fee
+        .fee_collector_account_id
+        .as_ref()
+        .and_then(AccountId::num);
+    json!({
+        "amount": fee.fixed_fee.map_or(0, |fixed| fixed.amount),
+        "collector_account_id": collector.map(id),
+        "denominating_token_id": null,
+    })
+}
+
+/// Text of a URL with its escapes read.
+pub(super) fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = (byte == b'%').then(|| after.get(..2)).flatten();
+        let read = escaped
+            .and_then(|pair| std::str::from_utf8(pair).ok())
+            .and_then(|pair| inbox_hedera::key::unhex(pair).ok());
+        match read.as_deref() {
+            Some(&[byte]) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(if byte == b'+' { b' ' } else { byte });
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,9 @@
+//! The devnet's ledger by its rules, without a network around it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod money;
+mod net;
+mod ports;
+mod schedules;
+mod topics;

@@ -1,0 +1,57 @@
+//! HCS-10 and what it stands on (HCS-1 files, HCS-2 registries, HCS-11 profiles), without a network.
+//!
+//! Pure: no I/O, no clock. Types hold only what the standards allow, and write it in their keys and order. What
+//! others wrote is read by [`read`], [`TopicMemo::read`], [`Profile::read`] and the like, which forgive the faults
+//! that are known of other programs and name each as a [`Deviation`]; what could be understood in two ways, or
+//! would cost more than it may, is [`Refused`].
+
+mod account_memo;
+mod authority;
+mod connections;
+mod directory;
+mod envelope;
+mod fields;
+mod file;
+mod form;
+mod hrl;
+mod id;
+mod memo;
+mod note;
+mod operation;
+mod profile;
+mod registry;
+mod report;
+mod running_hash;
+mod tx_memo;
+
+pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
+pub use authority::{Standing, Writer, standing, writer};
+pub use connections::{
+    Closure, Connection, ConnectionKey, ConnectionState, Connections, Heard, Participant, Role,
+};
+pub use directory::{Directory, Listing};
+pub use envelope::Envelope;
+pub use file::{
+    Algorithm, Collector, File, FileMemo, Hash, Keys, Limits, Mime, Written, write_file,
+};
+pub use hrl::{Content, Hrl, resolve};
+pub use id::{AccountId, OperatorId, ScheduleId, Sequence, Timestamp, TopicId};
+pub use memo::{Indexed, MAX_MEMO, TopicMemo, TopicType, Ttl};
+pub use note::{Note, NoteType};
+pub use operation::{
+    CloseConnection, CloseMethod, ClosedRecord, ConnectionCreated, ConnectionRequest,
+    CreatedRecord, Data, Delete, InboundMessage, MAX_ASSEMBLED, MAX_MESSAGE, Message, Migrate,
+    Operation, Register, RequestRecord, Transaction, read,
+};
+pub use profile::{
+    AgentType, AiAgent, Capability, Flora, FloraTopics, McpServer, McpService, McpTool, Member,
+    PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social, Transport,
+    Verification, VerificationType,
+};
+pub use registry::{
+    Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,
+    RegistryTransactionMemo, Verdict, read_registry,
+};
+pub use report::{Deviation, DeviationKind, Refused};
+pub use running_hash::{RunningHash, Submission};
+pub use tx_memo::{OperationCode, Place, TransactionMemo};

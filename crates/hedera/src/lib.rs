@@ -1,0 +1,11 @@
+//! Hedera's network, as a program of ours meets it: the messages that go over the wire, keys and signatures, and transactions.
+//!
+//! Messages are written here as structs, so that nobody who builds needs a compiler of protocol buffers. Only those are here that
+//! are used; what a message has beyond them is noticed ([`wire::loses`]) and never dropped in silence.
+
+pub mod grpc;
+pub mod key;
+pub mod proto;
+pub mod signature;
+pub mod transaction;
+pub mod wire;

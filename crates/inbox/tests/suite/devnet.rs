@@ -1,0 +1,181 @@
+//! `inbox devnet`, with the official SDKs as its clients. They come from npm and PyPI by name, and run where nothing but the
+//! devnet can be reached: in a network namespace of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use inbox_hcs::{RunningHash, Submission};
+use inbox_testkit::sandbox::Sandbox;
+use serde_json::{Value, json};
+
+use crate::INBOX;
+
+/// Where the SDKs are.
+fn folder() -> PathBuf {
+    let target = Path::new(INBOX).ancestors().nth(2);
+    target
+        .expect("the binary is two folders deep")
+        .join("hedera-clients")
+}
+
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let what = format!("{command:?}");
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{what} cannot be run: {error}"));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(output.status.success(), "{what}\n{out}\n{err}");
+    out
+}
+
+/// The folder with the packages from npm, and the script beside them.
+fn node() -> &'static Path {
+    static NODE: OnceLock<PathBuf> = OnceLock::new();
+    NODE.get_or_init(|| {
+        let folder = folder().join("node");
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        let is_there = ["@hashgraph/sdk", "@hiero-ledger/sdk"].iter().all(|name| {
+            let path = folder.join("node_modules").join(name);
+            path.join("package.json").exists()
+        });
+        if !is_there {
+            let mut install = Command::new("npm");
+            install.args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--no-package-lock",
+                "--prefix",
+            ]);
+            run(install
+                .arg(&folder)
+                .args(["@hashgraph/sdk@2.81.0", "@hiero-ledger/sdk@2.87.0"]));
+        }
+        let script = folder.join("client.mjs");
+        std::fs::write(&script, include_str!("devnet/client.mjs")).expect("it can be written");
+        folder
+    })
+}
+
+/// The Python that has the package from PyPI.
+fn python() -> &'static Path {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let venv = folder().join("venv");
+        let python = venv.join("bin/python");
+        let has_it = Command::new(&python)
+            .args(["-c", "import hiero_sdk_python"])
+            .output();
+        if !has_it.is_ok_and(|output| output.status.success()) {
+            run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
+            let mut install = Command::new(&python);
+            install.args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+            ]);
+            run(install.arg("hiero-sdk-python==0.3.0"));
+        }
+        python
+    })
+}
+
+/// Runs a client beside a devnet of its own, and gives what it saw.
+fn play(client: &[&str]) -> Value {
+    let sandbox = Sandbox::new(INBOX);
+    let devnet = [INBOX, "devnet", "--json"];
+    let mut command = Command::new("unshare");
+    command
+        .args(["-rn", "python3", "-c", include_str!("devnet/alone.py")])
+        .arg(json!(devnet).to_string())
+        .arg(json!(client).to_string())
+        .current_dir(sandbox.folder());
+    let out = run(&mut command);
+    let last = out.lines().last().unwrap_or_default();
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("not JSON ({error}): {out}"))
+}
+
+/// What every client must have seen.
+#[track_caller]
+fn check(seen: &Value) {
+    assert_eq!(seen["sequence"], "1");
+    assert_eq!(seen["hash_bytes"], 48);
+    assert_eq!(seen["stranger"], "INVALID_SIGNATURE");
+    assert_eq!(seen["heard"], json!([5, 2500]));
+    assert_eq!(seen["removed"], "INVALID_SIGNATURE");
+    assert_eq!(seen["again"], "SCHEDULE_ALREADY_EXECUTED");
+    assert_eq!(seen["deleted"], "INVALID_TOPIC_ID");
+    verify(&seen["topic"], &seen["messages"]);
+}
+
+/// Recomputes the running hashes of a topic from what the mirror says of it.
+#[track_caller]
+fn verify(topic: &Value, messages: &Value) {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let bytes = |value: &Value| {
+        use base64::Engine;
+        let engine = base64::engine::general_purpose::STANDARD;
+        engine.decode(text(value)).expect("base64")
+    };
+    let messages = messages.as_array().expect("messages");
+    assert_eq!(messages.len(), 4);
+    let mut hash = RunningHash::EMPTY;
+    for message in messages {
+        hash = hash.next(&Submission {
+            payer: text(&message["payer_account_id"]).parse().expect("an id"),
+            topic: text(topic).parse().expect("an id"),
+            time: text(&message["consensus_timestamp"])
+                .parse()
+                .expect("a time"),
+            sequence: message["sequence_number"]
+                .to_string()
+                .parse()
+                .expect("a number"),
+            message: &bytes(&message["message"]),
+        });
+        assert_eq!(bytes(&message["running_hash"]), hash.as_bytes());
+    }
+}
+
+#[track_caller]
+fn javascript(package: &str) {
+    let script = node().join("client.mjs");
+    let seen = play(&["node", script.to_str().expect("a path"), package]);
+    check(&seen);
+    assert_eq!(seen["info"], json!({ "memo": "", "sequence": "4" }));
+    assert_eq!(seen["executed"], true);
+    assert_eq!(seen["limited"], "MAX_CUSTOM_FEE_LIMIT_EXCEEDED");
+    assert_eq!(seen["token"], "NOT_SUPPORTED");
+    // 100 in the beginning, 1 by the schedule, 2 by the topic's fee.
+    assert_eq!(seen["balance"], "10300000000");
+    assert_eq!(seen["paid"], json!(["SUCCESS"]));
+    assert_eq!(seen["account"]["key"]["_type"], "ECDSA_SECP256K1");
+}
+
+#[test]
+fn the_sdk_of_hashgraph_for_javascript_runs_on_the_devnet() {
+    javascript("@hashgraph/sdk");
+}
+
+#[test]
+fn the_sdk_of_hiero_for_javascript_runs_on_the_devnet() {
+    javascript("@hiero-ledger/sdk");
+}
+
+#[test]
+fn the_sdk_of_hiero_for_python_runs_on_the_devnet() {
+    let script = folder().join("client.py");
+    let python = python();
+    std::fs::write(&script, include_str!("devnet/client.py")).expect("it can be written");
+    let (python, script) = (python.to_str(), script.to_str());
+    let seen = play(&[python.expect("a path"), script.expect("a path")]);
+    check(&seen);
+    assert_eq!(seen["balance"], "10100000000");
+}

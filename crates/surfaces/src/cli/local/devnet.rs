@@ -1,0 +1,232 @@
+//! `devnet`: a Hedera network in this process, to develop against.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgMatches, Command};
+use inbox_core::{Code, Refusal};
+use inbox_devnet::ledger::{Ledger, LedgerError, TREASURY, TREASURY_KEY, funded};
+use inbox_devnet::{Devnet, Options, StartError};
+use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
+use serde_json::json;
+
+use crate::cli::{Context, Ended};
+
+/// Where its ledger is unless told otherwise: beside the usual store.
+const DATA: &str = ".agents/devnet.db";
+
+pub(super) fn describe(command: Command) -> Command {
+    let address = |name: &'static str, usual: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("ADDRESS")
+            .default_value(usual)
+            .help(help)
+    };
+    let data = || {
+        Arg::new("data")
+            .long("data")
+            .value_name("FILE")
+            .default_value(DATA)
+            .help("Keep the ledger in this file")
+    };
+    command
+        .about("Run a Hedera network in this process, to develop against")
+        .long_about(
+            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.",
+        )
+        .disable_help_subcommand(true)
+        .arg(address("node", "127.0.0.1:50211", "Take transactions here; port 0 is a free one"))
+        .arg(address("mirror", "127.0.0.1:5600", "Stream topics and answer REST here"))
+        .arg(address("rest", "127.0.0.1:5551", "Answer REST here"))
+        .arg(data())
+        .subcommand(
+            Command::new("accounts").about("Print accounts that have something, and their keys"),
+        )
+        .subcommand(
+            Command::new("reset")
+                .about("Throw the ledger away; the next devnet begins anew")
+                .arg(data()),
+        )
+}
+
+pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    match name {
+        "devnet accounts" => accounts(context),
+        "devnet reset" => reset(matches, context),
+        _ => serve(matches, context),
+    }
+}
+
+fn file(matches: &ArgMatches) -> PathBuf {
+    let text = matches.get_one::<String>("data");
+    PathBuf::from(text.map_or(DATA, String::as_str))
+}
+
+fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    let address = |name: &str| -> Result<SocketAddr, Refusal> {
+        let text = matches.get_one::<String>(name).cloned().unwrap_or_default();
+        text.parse().map_err(|_| {
+            Refusal::input(format!("--{name} {text:?} is not an address with a port")).hint(
+                format!("inbox devnet --{name} 127.0.0.1:0 takes a free port"),
+            )
+        })
+    };
+    let data = file(matches);
+    if let Some(folder) = data
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let folder = folder.display();
+            Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
+        })?;
+    }
+    let options = Options {
+        node: address("node")?,
+        mirror: address("mirror")?,
+        rest: address("rest")?,
+        data: Some(data),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+    runtime.block_on(async {
+        let devnet = Devnet::start(&options).await.map_err(refused)?;
+        say(context, &devnet)?;
+        tokio::select! {
+            () = devnet.run() => Ok(()),
+            told = crate::http::signalled() => told,
+        }
+    })?;
+    Ok(Ended::Something)
+}
+
+fn say(context: &Context, devnet: &Devnet) -> Result<(), Refusal> {
+    let Devnet {
+        node, mirror, rest, ..
+    } = devnet;
+    if context.printer.is_json() {
+        let body = json!({
+            "node": node.to_string(),
+            "node_account_id": "0.0.3",
+            "mirror": mirror.to_string(),
+            "rest": format!("http://{rest}"),
+        });
+        return context.printer.object("devnet", true, &body);
+    }
+    context.printer.raw(&format!(
+        "{node}  node 0.0.3\n{mirror}  mirror\nhttp://{rest}/api/v1  REST\ninbox devnet accounts prints accounts and their keys\n"
+    ))
+}
+
+fn refused(error: StartError) -> Refusal {
+    let message = error.to_string();
+    match error {
+        StartError::Listen(..) => Refusal::new(Code::Storage, message)
+            .hint("inbox devnet --node 127.0.0.1:0 --mirror 127.0.0.1:0 --rest 127.0.0.1:0 takes free ports"),
+        StartError::Ledger(LedgerError::InUse(_)) => Refusal::new(Code::Storage, message)
+            .hint("inbox devnet --data FILE keeps another ledger"),
+        StartError::Ledger(_) => Refusal::new(Code::Storage, message)
+            .hint("inbox devnet reset throws the ledger away"),
+    }
+}
+
+fn accounts(context: &Context) -> Result<Ended, Refusal> {
+    let broken = |error: KeyError| Refusal::new(Code::Internal, error.to_string());
+    let treasury: PrivateKey = TREASURY_KEY.parse().map_err(broken)?;
+    let mut all = vec![(TREASURY, treasury)];
+    all.extend(
+        funded()
+            .map_err(broken)?
+            .into_iter()
+            .map(|one| (one.num, one.key)),
+    );
+    let named = |key: &PrivateKey| match key.algorithm() {
+        Algorithm::Ed25519 => "ed25519",
+        Algorithm::Ecdsa => "ecdsa",
+    };
+    if context.printer.is_json() {
+        let list: Result<Vec<_>, Refusal> = all
+            .iter()
+            .map(|(num, key)| {
+                Ok(json!({
+                    "account_id": format!("0.0.{num}"),
+                    "key_type": named(key),
+                    "private_key": key.reveal().as_str(),
+                    "public_key": key.public().map_err(broken)?.to_der(),
+                }))
+            })
+            .collect();
+        context
+            .printer
+            .object("devnet accounts", true, &json!({ "accounts": list? }))?;
+    } else {
+        let mut text = String::new();
+        for (num, key) in &all {
+            let id = format!("0.0.{num}");
+            text.push_str(&format!(
+                "{id:<9} {:<8} {}\n",
+                named(key),
+                key.reveal().as_str()
+            ));
+        }
+        context.printer.raw(&text)?;
+    }
+    Ok(Ended::Something)
+}
+
+fn reset(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    let data = file(matches);
+    let shown = data.display().to_string();
+    if !data.exists() {
+        return Err(Refusal::new(
+            Code::StoreNotFound,
+            format!("there is no devnet in {shown}"),
+        )
+        .hint("inbox devnet begins one"));
+    }
+    match Ledger::open(&data) {
+        Err(error @ LedgerError::InUse(_)) => {
+            return Err(Refusal::new(Code::Storage, error.to_string())
+                .hint("stop the devnet that runs, and try again"));
+        }
+        Err(error @ LedgerError::Foreign(_)) if !is_devnet(&data) => {
+            return Err(Refusal::input(error.to_string()).hint("inbox devnet reset --data FILE"));
+        }
+        // An older one, or a broken one, is thrown away like any other.
+        _ => {}
+    }
+    for suffix in ["", "-wal", "-shm"] {
+        let path = format!("{shown}{suffix}");
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Refusal::new(
+                    Code::Storage,
+                    format!("cannot remove {path}: {error}"),
+                ));
+            }
+            _ => {}
+        }
+    }
+    if context.printer.is_json() {
+        context
+            .printer
+            .object("devnet reset", true, &json!({ "data": shown }))?;
+    } else {
+        context
+            .printer
+            .raw(&format!("{shown} is gone; inbox devnet begins anew\n"))?;
+    }
+    Ok(Ended::Something)
+}
+
+/// Whether a file says that it is a devnet's, of whatever version.
+fn is_devnet(path: &Path) -> bool {
+    let mut head = [0; 72];
+    let read = std::fs::File::open(path)
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && head.ends_with(b"INBD")
+}
