@@ -216,6 +216,10 @@ fn a_session_is_woken_by_mail_at_a_server() {
         line(&mut child),
         "inbox: 1 new (1 urgent from quinn). Run inbox read."
     );
+    let doctor = finish(far(&["doctor", "--json"])).ok();
+    let checks = doctor["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["session_id"] == "s-1");
+    assert_eq!(found.unwrap()["agent_id"], "luna", "{doctor}");
     stop(child);
 }
 
