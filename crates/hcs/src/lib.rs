@@ -52,6 +52,6 @@ pub use registry::{
     Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,
     RegistryTransactionMemo, Verdict, read_registry,
 };
-pub use report::{Deviation, DeviationKind, Refused};
+pub use report::{Deviation, DeviationKind, Found, Refused};
 pub use running_hash::{RunningHash, Submission};
 pub use tx_memo::{OperationCode, Place, TransactionMemo};
