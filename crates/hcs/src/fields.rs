@@ -181,23 +181,32 @@ impl<'v, 'r> Object<'v, 'r> {
         })
     }
 
-    /// A field that the standard requires and readers can do without.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one is whether it could be read"
-    )]
+    /// A field that the standard requires and readers can do without: where it is missing or cannot be read, the rest is
+    /// still worth reading.
     pub(crate) fn wanted<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&Value, &mut Report) -> Option<T>,
-    ) -> Option<Option<T>> {
-        if !self.has(key) {
-            let missing = |report: &mut Report| {
+    ) -> Option<T> {
+        let value = self.ask(key);
+        self.report.at(key, |report| {
+            let Some(value) = value else {
                 report.forgive(DeviationKind::MissingField, "the field is there", "nothing");
+                return None;
             };
-            self.report.at(key, missing);
-        }
-        self.optional(key, read)
+            let mut attempt = Report {
+                path: report.path.clone(),
+                ..Report::default()
+            };
+            let found = read(value, &mut attempt).filter(|_| attempt.problems.is_empty());
+            if found.is_some() {
+                report.deviations.append(&mut attempt.deviations);
+            } else {
+                let expected = "the field, as the standard has it";
+                report.forgive(DeviationKind::IgnoredField, expected, shown_value(value));
+            }
+            found
+        })
     }
 
     /// A text for people that may be left out; anything else there is left out.

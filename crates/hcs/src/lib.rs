@@ -6,6 +6,7 @@
 //! would cost more than it may, is [`Refused`].
 
 mod account_memo;
+mod audit;
 mod authority;
 mod connections;
 mod directory;
@@ -25,6 +26,7 @@ mod running_hash;
 mod tx_memo;
 
 pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
+pub use audit::{Audit, Broken};
 pub use authority::{Standing, Writer, standing, writer};
 pub use connections::{
     Closure, Connection, ConnectionKey, ConnectionState, Connections, Heard, Participant, Role,

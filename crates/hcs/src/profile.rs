@@ -180,7 +180,7 @@ impl Profile {
         let privacy_compliance = object.optional("privacy_compliance", PrivacyCompliance::read);
         let appnet = object.optional("appnet", |value, _| Some(value.clone()));
         object.close();
-        if let Some(version) = version?
+        if let Some(version) = version
             && version != VERSION
         {
             let found = crate::id::shown(&version);
@@ -190,7 +190,7 @@ impl Profile {
         }
         Some(Profile {
             display_name: display_name?,
-            uaid: uaid?,
+            uaid,
             base_account: base_account?,
             alias: alias?,
             bio: bio?,

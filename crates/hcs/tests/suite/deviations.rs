@@ -92,6 +92,28 @@ fn a_closure_counts_where_others_put_it() {
 }
 
 #[test]
+fn a_record_is_read_without_what_it_can_do_without() {
+    let value = json!({
+        "p": "hcs-10", "op": "connection_created", "connection_topic_id": "0.0.9",
+        "outbound_topic_id": "0.0.8", "requestor_outbound_topic_id": "",
+        "confirmed_request_id": 0, "connection_request_id": 5, "operator_id": "0.0.6",
+    });
+    let (operation, deviations) = forgiven(&value, Place::Outbound);
+    assert_eq!(
+        deviations,
+        [
+            "ignored_field /requestor_outbound_topic_id",
+            "ignored_field /confirmed_request_id",
+            "ignored_field /operator_id",
+        ]
+    );
+    let Operation::CreatedRecord(record) = operation else {
+        panic!("not a record");
+    };
+    assert_eq!((record.connection_topic, record.operator), (topic(9), None));
+}
+
+#[test]
 fn a_transaction_memo_that_does_not_fit_is_named() {
     let value = json!({
         "p": "hcs-10", "op": "connection_closed", "connection_topic_id": "0.0.9",

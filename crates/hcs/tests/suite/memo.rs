@@ -266,7 +266,7 @@ fn a_million_random_memos_are_answered() {
         if case % 2 == 0 {
             text.push_str(["hcs-10:0:60:", "hcs-10:op:", "hcs-2:0:", "hcs-11:"][dice.roll(4)]);
         }
-        for _ in 0..dice.roll(10) {
+        for _ in 0..dice.roll(8) {
             text.push_str(PIECES[dice.roll(PIECES.len())]);
         }
         taken += u32::from(hold(&text));
