@@ -21,6 +21,7 @@ mod note;
 mod operation;
 mod profile;
 mod registry;
+mod registry_profile;
 mod report;
 mod running_hash;
 mod tx_memo;
@@ -54,6 +55,7 @@ pub use registry::{
     Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,
     RegistryTransactionMemo, Verdict, read_registry,
 };
+pub use registry_profile::{Links, RegistryOperator, RegistryProfile};
 pub use report::{Deviation, DeviationKind, Found, Refused};
 pub use running_hash::{RunningHash, Submission};
 pub use tx_memo::{OperationCode, Place, TransactionMemo};

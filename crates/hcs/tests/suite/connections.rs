@@ -212,6 +212,39 @@ fn records_as_the_typescript_client_writes_them_are_understood() {
 }
 
 #[test]
+fn a_record_of_the_end_counts_on_the_connection_too() {
+    let record = |inbound, of| {
+        Operation::ClosedRecord(ClosedRecord {
+            connection_topic: topic(30),
+            method: CloseMethod::Explicit,
+            operator: operator(inbound, of),
+            reason: None,
+            memo: None,
+        })
+    };
+    let mut connections = asked();
+    hear(&mut connections, 11, 5, 2, &request());
+    hear(&mut connections, 11, 6, 1, &created());
+    assert_eq!(
+        hear(&mut connections, 30, 1, 6, &record(21, 2)),
+        Heard::Unverified
+    );
+    assert!(matches!(
+        hear(&mut connections, 30, 1, 6, &record(61, 6)),
+        Heard::Ignored(_)
+    ));
+    assert_eq!(
+        hear(&mut connections, 11, 7, 2, &record(21, 2)),
+        Heard::Unverified
+    );
+    assert_eq!(
+        hear(&mut connections, 30, 2, 2, &record(21, 2)),
+        Heard::Counted
+    );
+    assert!(matches!(state(&connections), ConnectionState::Closed(..)));
+}
+
+#[test]
 fn strangers_change_nothing() {
     let mut connections = asked();
     // A request in another's name.
