@@ -233,10 +233,17 @@ fn what_asks_for_much_memory_is_refused_before_it_gets_it() {
             Err(Refused::Corrupt(_))
         ));
     }
-    // Brotli's own large windows.
-    let large = [0x11, 0x1e, 0x00, 0x00];
+    // An empty frame with a window of 8 MiB is fine, and one that asks for 64 MiB is not.
+    let empty = |window| [0x28, 0xb5, 0x2f, 0xfd, 0x00, window, 0x01, 0x00, 0x00];
+    assert!(packed(&empty(0x68), Algorithm::Zstd).is_ok());
     assert!(matches!(
-        packed(&large, Algorithm::Brotli),
+        packed(&empty(0x80), Algorithm::Zstd),
+        Err(Refused::Corrupt(_))
+    ));
+    // An empty stream of brotli is fine, and one with a window of a gibibyte is not.
+    assert!(packed(&[0x06], Algorithm::Brotli).is_ok());
+    assert!(matches!(
+        packed(&[0x11, 0xde], Algorithm::Brotli),
         Err(Refused::Corrupt(_))
     ));
     // A thousand empty frames.

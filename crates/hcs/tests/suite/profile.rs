@@ -204,3 +204,19 @@ fn a_profile_that_does_not_say_what_it_must_is_refused() {
             .is_ok()
     );
 }
+
+#[test]
+fn a_group_must_be_able_to_agree() {
+    for threshold in [0, 2] {
+        let group = json!({
+            "version": "1.0", "type": 3, "display_name": "A group", "uaid": "u",
+            "flora": {
+                "members": [{ "accountId": "0.0.4" }], "threshold": threshold,
+                "topics": { "communication": "0.0.6", "transaction": "0.0.7", "state": "0.0.8" },
+            },
+        });
+        let (profile, deviations) = read(&group);
+        assert_eq!(deviations, ["unknown_number /flora/threshold"]);
+        assert!(profile.write().is_err());
+    }
+}
