@@ -48,8 +48,17 @@ pub(crate) fn shown_value(value: &Value) -> String {
         Value::Object(map) => format!("an object of {} fields", map.len()),
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
-        Value::Number(number) => shown(&number.to_string()).trim_matches('"').to_owned(),
+        Value::Number(number) => short(&number.to_string()),
     }
+}
+
+/// The digits of a number, if they are few.
+fn short(number: &str) -> String {
+    const MOST: usize = 40;
+    if number.len() > MOST {
+        return format!("a number of {} characters", number.len());
+    }
+    number.to_owned()
 }
 
 /// The faults of one document so far, and the place that is being looked at.

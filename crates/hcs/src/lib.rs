@@ -6,6 +6,7 @@
 //! would cost more than it may, is [`Refused`].
 
 mod account_memo;
+mod assemble;
 mod audit;
 mod authority;
 mod connections;
@@ -27,6 +28,7 @@ mod running_hash;
 mod tx_memo;
 
 pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
+pub use assemble::{Assembler, Piece, Whole};
 pub use audit::{Audit, Broken};
 pub use authority::{Standing, Writer, standing, writer};
 pub use connections::{

@@ -163,6 +163,9 @@ pub enum Refused {
         /// The most chunks.
         most: u32,
     },
+    /// A piece of a message that does not belong to the others.
+    #[error("the piece does not fit: {0}")]
+    Piece(&'static str),
     /// A file that lacks chunks.
     #[error("{count} chunks are missing, the first is {first}")]
     MissingChunks {
@@ -224,10 +227,10 @@ pub struct Found {
 impl Found {
     fn new(text: &str) -> Self {
         const MOST: usize = 100;
-        let end = text
-            .char_indices()
-            .nth(MOST)
-            .map_or(text.len(), |(at, _)| at);
+        let end = match text.len() {
+            short @ ..=MOST => short,
+            long => text.char_indices().nth(MOST).map_or(long, |(at, _)| at),
+        };
         Found {
             beginning: text[..end].into(),
             bytes: text.len(),

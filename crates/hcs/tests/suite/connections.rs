@@ -212,6 +212,22 @@ fn records_as_the_typescript_client_writes_them_are_understood() {
 }
 
 #[test]
+fn a_record_that_names_a_third_account_is_not_about_the_request() {
+    let mut connections = asked();
+    hear(&mut connections, 11, 5, 2, &request());
+    let record = created_record(12, 22, (61, 6));
+    assert!(matches!(
+        hear(&mut connections, 12, 1, 1, &record),
+        Heard::Ignored(_)
+    ));
+    assert_eq!(state(&connections), ConnectionState::Requested);
+    // The agent itself, under an inbound topic that it had before.
+    let record = created_record(12, 22, (10, 1));
+    assert_eq!(hear(&mut connections, 12, 2, 1, &record), Heard::Counted);
+    assert_eq!(state(&connections), ConnectionState::Created(topic(30)));
+}
+
+#[test]
 fn a_record_of_the_end_counts_on_the_connection_too() {
     let record = |inbound, of| {
         Operation::ClosedRecord(ClosedRecord {
