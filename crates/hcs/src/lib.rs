@@ -4,6 +4,17 @@
 //! others wrote is read by [`read`], [`TopicMemo::read`], [`Profile::read`] and the like, which forgive the faults
 //! that are known of other programs and name each as a [`Deviation`]; what could be understood in two ways, or
 //! would cost more than it may, is [`Refused`].
+//!
+//! ```
+//! use inbox_hcs::{Operation, Place, TransactionMemo, read};
+//!
+//! let bytes = br#"{"p":"hcs-10","op":"message","operator_id":"0.0.5@0.0.4","data":{"a":1}}"#;
+//! let (operation, deviations) = read(bytes, Place::Connection)?;
+//! assert!(matches!(&operation, Operation::Message(message) if message.data.as_str() == r#"{"a":1}"#));
+//! assert_eq!(deviations[0].kind.name(), "data_is_not_text");
+//! assert_eq!(TransactionMemo::of(&operation).to_string(), "hcs-10:op:6:3");
+//! # Ok::<(), inbox_hcs::Refused>(())
+//! ```
 
 mod account_memo;
 mod assemble;

@@ -97,6 +97,19 @@ fn hear(
     connections.hear(topic(on), sequence(number), account(payer), said)
 }
 
+fn ignores(
+    connections: &mut Connections,
+    on: u64,
+    number: u64,
+    payer: u64,
+    said: &Operation,
+) -> bool {
+    matches!(
+        hear(connections, on, number, payer, said),
+        Heard::Ignored(_)
+    )
+}
+
 fn state(connections: &Connections) -> ConnectionState {
     connections.get(KEY()).unwrap().state
 }
@@ -109,10 +122,7 @@ fn the_agent_that_is_asked_sees_request_connection_and_end() {
     assert_eq!(hear(&mut connections, 11, 6, 1, &created()), Heard::Counted);
     assert_eq!(state(&connections), ConnectionState::Created(topic(30)));
     let record = created_record(12, 22, (11, 1));
-    assert!(matches!(
-        hear(&mut connections, 12, 1, 1, &record),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 12, 1, 1, &record));
     let connection = connections.on_topic(topic(30)).unwrap();
     assert_eq!(
         (connection.role, connection.other),
@@ -135,14 +145,8 @@ fn the_agent_that_is_asked_sees_request_connection_and_end() {
         (closure.by, closure.method),
         (account(2), CloseMethod::Explicit)
     );
-    assert!(matches!(
-        hear(&mut connections, 30, 3, 1, &message(11, 1)),
-        Heard::Ignored(_)
-    ));
-    assert!(matches!(
-        hear(&mut connections, 30, 4, 1, &close(11, 1)),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 30, 3, 1, &message(11, 1)));
+    assert!(ignores(&mut connections, 30, 4, 1, &close(11, 1)));
 }
 
 #[test]
@@ -154,10 +158,7 @@ fn the_agent_that_asks_sees_its_record_and_the_others_confirmation() {
     );
     assert_eq!(hear(&mut connections, 11, 6, 1, &created()), Heard::Counted);
     let record = created_record(22, 22, (11, 1));
-    assert!(matches!(
-        hear(&mut connections, 22, 2, 2, &record),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 22, 2, 2, &record));
     let connection = connections.on_topic(topic(30)).unwrap();
     assert_eq!(
         (connection.role, connection.other),
@@ -216,10 +217,7 @@ fn a_record_that_names_a_third_account_is_not_about_the_request() {
     let mut connections = asked();
     hear(&mut connections, 11, 5, 2, &request());
     let record = created_record(12, 22, (61, 6));
-    assert!(matches!(
-        hear(&mut connections, 12, 1, 1, &record),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 12, 1, 1, &record));
     assert_eq!(state(&connections), ConnectionState::Requested);
     // The agent itself, under an inbound topic that it had before.
     let record = created_record(12, 22, (10, 1));
@@ -245,10 +243,7 @@ fn a_record_of_the_end_counts_on_the_connection_too() {
         hear(&mut connections, 30, 1, 6, &record(21, 2)),
         Heard::Unverified
     );
-    assert!(matches!(
-        hear(&mut connections, 30, 1, 6, &record(61, 6)),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 30, 1, 6, &record(61, 6)));
     assert_eq!(
         hear(&mut connections, 11, 7, 2, &record(21, 2)),
         Heard::Unverified
@@ -293,14 +288,8 @@ fn strangers_change_nothing() {
         hear(&mut connections, 30, 1, 6, &close(21, 2)),
         Heard::Unverified
     );
-    assert!(matches!(
-        hear(&mut connections, 30, 2, 6, &close(61, 6)),
-        Heard::Ignored(_)
-    ));
-    assert!(matches!(
-        hear(&mut connections, 30, 3, 6, &message(61, 6)),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 30, 2, 6, &close(61, 6)));
+    assert!(ignores(&mut connections, 30, 3, 6, &message(61, 6)));
     assert_eq!(state(&connections), ConnectionState::Created(topic(30)));
 }
 
@@ -316,10 +305,7 @@ fn on_anothers_inbound_topic_only_its_owner_confirms() {
     let mut connections = asking();
     // Only the request itself was seen, so nobody knows yet whose topic it is.
     assert_eq!(hear(&mut connections, 11, 5, 2, &request()), Heard::Counted);
-    assert!(matches!(
-        hear(&mut connections, 11, 6, 6, &forged),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 11, 6, 6, &forged));
     assert_eq!(
         hear(&mut connections, 22, 1, 2, &request_record()),
         Heard::Counted
@@ -343,10 +329,7 @@ fn a_topic_belongs_to_one_connection() {
             connection: sequence(connection),
             memo: None,
         });
-        assert!(matches!(
-            hear(&mut connections, 11, 8, 1, &again),
-            Heard::Ignored(_)
-        ));
+        assert!(ignores(&mut connections, 11, 8, 1, &again));
     }
     // The first confirmation counts.
     let moved = Operation::ConnectionCreated(ConnectionCreated {
@@ -356,20 +339,14 @@ fn a_topic_belongs_to_one_connection() {
         connection: sequence(5),
         memo: None,
     });
-    assert!(matches!(
-        hear(&mut connections, 11, 9, 1, &moved),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 11, 9, 1, &moved));
     assert_eq!(state(&connections), ConnectionState::Created(topic(30)));
 }
 
 #[test]
 fn a_confirmation_for_another_or_for_nothing_is_ignored() {
     let mut connections = asked();
-    assert!(matches!(
-        hear(&mut connections, 11, 6, 1, &created()),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 11, 6, 1, &created()));
     hear(&mut connections, 11, 5, 2, &request());
     let other = Operation::ConnectionCreated(ConnectionCreated {
         connection_topic: topic(30),
@@ -378,10 +355,7 @@ fn a_confirmation_for_another_or_for_nothing_is_ignored() {
         connection: sequence(5),
         memo: None,
     });
-    assert!(matches!(
-        hear(&mut connections, 11, 6, 1, &other),
-        Heard::Ignored(_)
-    ));
+    assert!(ignores(&mut connections, 11, 6, 1, &other));
     assert_eq!(state(&connections), ConnectionState::Requested);
 }
 
