@@ -60,9 +60,9 @@ pub use operation::{
     Operation, Register, RequestRecord, Transaction, read,
 };
 pub use profile::{
-    AgentType, AiAgent, Capability, Flora, FloraTopics, McpServer, McpService, McpTool, Member,
-    PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social, Transport,
-    Verification, VerificationType,
+    AgentType, AiAgent, Capability, CustomTopic, Flora, FloraTopics, McpServer, McpService,
+    McpTool, Member, PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social,
+    Transport, Verification, VerificationType,
 };
 pub use registry::{
     Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,

@@ -126,6 +126,12 @@ impl Operation {
                 report.forgive(DeviationKind::Misplaced, expected, place.name());
                 ClosedRecord::read(value, report).map(Operation::ClosedRecord)
             }
+            // So they do with the operation that ends a connection, when a record of it names the topic.
+            ("close_connection", Place::Outbound) if value.get("connection_topic_id").is_some() => {
+                let expected = "connection_closed, and close_connection on the connection";
+                report.forgive(DeviationKind::Misplaced, expected, name);
+                ClosedRecord::read(value, report).map(Operation::ClosedRecord)
+            }
             ("message", Place::Connection) => Message::read(value, report).map(Operation::Message),
             ("close_connection", Place::Connection) => {
                 CloseConnection::read(value, report).map(Operation::CloseConnection)

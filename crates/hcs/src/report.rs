@@ -101,6 +101,8 @@ kinds! {
     MissingPrefix "missing_prefix",
     /// The profile's text says one type, and carries the part of another.
     OtherPart "other_part",
+    /// Fields of a group stand inside an object of their own, and not in the profile itself.
+    NestedPart "nested_part",
 }
 
 /// Why a text was refused.

@@ -87,6 +87,11 @@ fn a_closure_counts_where_others_put_it() {
     }
     let mut value = value;
     value["close_method"] = json!("by_hand");
+    value["op"] = json!("close_connection");
+    let (operation, deviations) = forgiven(&value, Place::Outbound);
+    assert_eq!(deviations, ["misplaced ", "unknown_word /close_method"]);
+    assert!(matches!(operation, Operation::ClosedRecord(_)));
+    value["op"] = json!("connection_closed");
     let (_, deviations) = forgiven(&value, Place::Outbound);
     assert_eq!(deviations, ["unknown_word /close_method"]);
 }
@@ -197,6 +202,11 @@ fn an_operation_that_cannot_be_trusted_to_mean_one_thing_is_refused() {
         (
             with("op", json!("close_connection")),
             Place::Inbound,
+            "does not belong",
+        ),
+        (
+            with("op", json!("close_connection")),
+            Place::Outbound,
             "does not belong",
         ),
         (

@@ -91,14 +91,12 @@ fn a_server_and_a_group_have_their_parts() {
 
     let group = whole(&json!({
         "version": "1.0", "type": 3, "display_name": "A group", "uaid": "uaid:aid:abc",
-        "flora": {
-            "members": [{ "accountId": "0.0.4" }, { "accountId": "0.0.5" }], "threshold": 2,
-            "topics": {
-                "communication": "0.0.6", "transaction": "0.0.7", "state": "0.0.8",
-                "custom": [{ "name": "n", "topicId": "0.0.9" }],
-            },
-            "policies": { "join": "all" },
+        "members": [{ "accountId": "0.0.4" }, { "accountId": "0.0.5" }], "threshold": 2,
+        "topics": {
+            "communication": "0.0.6", "transaction": "0.0.7", "state": "0.0.8",
+            "custom": [{ "name": "n", "topicId": "0.0.9", "description": "d" }],
         },
+        "policies": { "join": "all" },
     }));
     assert!(matches!(group.kind, ProfileKind::Flora(flora) if flora.threshold == 2));
 }
@@ -205,18 +203,58 @@ fn a_profile_that_does_not_say_what_it_must_is_refused() {
     );
 }
 
+fn group(threshold: u64) -> Value {
+    json!({
+        "version": "1.0", "type": 3, "display_name": "A group", "uaid": "u",
+        "members": [{ "accountId": "0.0.4" }], "threshold": threshold,
+        "topics": { "communication": "0.0.6", "transaction": "0.0.7", "state": "0.0.8" },
+    })
+}
+
 #[test]
 fn a_group_must_be_able_to_agree() {
     for threshold in [0, 2] {
-        let group = json!({
-            "version": "1.0", "type": 3, "display_name": "A group", "uaid": "u",
-            "flora": {
-                "members": [{ "accountId": "0.0.4" }], "threshold": threshold,
-                "topics": { "communication": "0.0.6", "transaction": "0.0.7", "state": "0.0.8" },
-            },
-        });
-        let (profile, deviations) = read(&group);
-        assert_eq!(deviations, ["unknown_number /flora/threshold"]);
+        let (profile, deviations) = read(&group(threshold));
+        assert_eq!(deviations, ["unknown_number /threshold"]);
         assert!(profile.write().is_err());
+    }
+}
+
+#[test]
+fn a_group_in_an_object_of_its_own_is_read() {
+    let mut nested = group(1);
+    let fields = nested.as_object_mut().unwrap();
+    let part: serde_json::Map<_, _> = ["members", "threshold", "topics"]
+        .into_iter()
+        .map(|key| (key.to_owned(), fields.shift_remove(key).unwrap()))
+        .collect();
+    fields.insert("flora".to_owned(), part.into());
+    let (profile, deviations) = read(&nested);
+    assert_eq!(deviations, ["nested_part /flora"]);
+    assert_eq!(profile, whole(&group(1)));
+}
+
+#[test]
+fn only_a_challenge_has_nothing_to_check() {
+    let server = |verification: Value| {
+        json!({
+            "version": "1.0", "type": 2, "display_name": "A server", "uaid": "u",
+            "mcpServer": {
+                "version": "1", "connectionInfo": { "url": "u", "transport": "stdio" },
+                "services": [1], "description": "d", "verification": verification,
+            },
+        })
+    };
+    whole(&server(
+        json!({ "type": "challenge", "value": null, "challenge_path": "verify" }),
+    ));
+    whole(&server(json!({ "type": "signature", "value": "a1b2" })));
+    for wrong in [
+        json!({ "type": "dns", "value": null }),
+        json!({ "type": "dns" }),
+        json!({ "type": "trust", "value": "me" }),
+    ] {
+        let text = server(wrong).to_string();
+        assert!(Profile::read(text.as_bytes()).is_err(), "{text}");
     }
 }
