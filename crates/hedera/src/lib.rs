@@ -6,6 +6,7 @@
 pub mod client;
 pub mod grpc;
 pub mod key;
+pub mod mirror;
 pub mod proto;
 pub mod signature;
 pub mod transaction;
