@@ -1,12 +1,13 @@
 //! What every part of the devnet shares: the ledger, and the news of it.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inbox_hedera::proto::TransactionResponse;
 use tokio::sync::watch;
 
+use crate::fault::Faults;
 use crate::ledger::{Effects, Ledger};
 
 /// How often it is looked whether the time of something is over.
@@ -15,6 +16,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 pub(crate) struct House {
     ledger: Mutex<Ledger>,
     news: watch::Sender<u64>,
+    pub(crate) faults: Arc<Faults>,
     /// Where the node is.
     pub(crate) node: SocketAddr,
 }
@@ -24,6 +26,7 @@ impl House {
         House {
             ledger: Mutex::new(ledger),
             news: watch::Sender::new(0),
+            faults: Arc::default(),
             node,
         }
     }
@@ -40,6 +43,15 @@ impl House {
     /// The ledger's clock, in nanoseconds.
     pub(crate) fn now(&self) -> i64 {
         self.ledger().now()
+    }
+
+    /// What the mirror has by now: everything up to this time, in nanoseconds.
+    pub(crate) fn mirrored(&self) -> i64 {
+        match self.faults.behind() {
+            // Consensus may be ahead of the clock by a few nanoseconds.
+            0 => i64::MAX,
+            behind => self.now().saturating_sub(behind),
+        }
     }
 
     pub(crate) fn submit(&self, bytes: &[u8]) -> TransactionResponse {

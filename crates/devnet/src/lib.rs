@@ -3,6 +3,7 @@
 //! It keeps what Hedera keeps of accounts, topics and schedules, and answers as Hedera answers: signatures are checked, fees are taken,
 //! balances add up, and every topic has the running hash that a mirror would show. What it does not know it refuses.
 
+mod fault;
 mod grpc;
 mod house;
 pub mod ledger;
@@ -10,4 +11,5 @@ mod node;
 mod rest;
 mod serve;
 
+pub use fault::Faults;
 pub use serve::{Devnet, Options, StartError};

@@ -1,12 +1,13 @@
 //! The node and the mirror's stream, as calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
 use inbox_hedera::proto::{
-    AccountId, AddressBookQuery, NodeAddress, Query, ServiceEndpoint, Timestamp, TopicQuery,
-    TopicResponse,
+    self, AccountId, AddressBookQuery, Answered, Code, NodeAddress, Query, ReceiptResponse,
+    ResponseHeader, ServiceEndpoint, Timestamp, TopicQuery, TopicResponse, TransactionResponse,
 };
 use prost::Message;
 use tokio::sync::mpsc;
@@ -21,6 +22,9 @@ const WAITING: usize = 64;
 /// How many messages are looked up at once.
 const PAGE: u32 = 100;
 
+/// How often a mirror that lags looks again.
+const LOOK: Duration = Duration::from_millis(20);
+
 const SECOND: i64 = 1_000_000_000;
 
 /// Answers a call.
@@ -30,6 +34,7 @@ pub(crate) async fn call(house: Arc<House>, request: Request<Incoming>) -> Respo
         Ok(message) => message,
         Err(status) => return grpc::answer(Err(status)),
     };
+    house.faults.wait().await;
     match path.as_str() {
         "/proto.CryptoService/createAccount"
         | "/proto.CryptoService/updateAccount"
@@ -40,8 +45,9 @@ pub(crate) async fn call(house: Arc<House>, request: Request<Incoming>) -> Respo
         | "/proto.ConsensusService/submitMessage"
         | "/proto.ScheduleService/createSchedule"
         | "/proto.ScheduleService/signSchedule"
-        | "/proto.ScheduleService/deleteSchedule" => {
-            grpc::answer(Ok(framed(&house.submit(&message))))
+        | "/proto.ScheduleService/deleteSchedule" => grpc::answer(submit(&house, &message)),
+        "/proto.CryptoService/getTransactionReceipts" if house.faults.is_late() => {
+            grpc::answer(Ok(framed(&no_receipt())))
         }
         "/proto.CryptoService/getTransactionReceipts"
         | "/proto.CryptoService/getTxRecordByTxID"
@@ -63,6 +69,33 @@ pub(crate) async fn call(house: Arc<House>, request: Request<Incoming>) -> Respo
             }
         }
         _ => grpc::answer(unknown(&house, &path, &message)),
+    }
+}
+
+fn submit(house: &House, message: &Bytes) -> Result<Bytes, Status> {
+    if house.faults.is_busy() {
+        return Ok(framed(&TransactionResponse {
+            precheck_code: Code::Busy.number(),
+            cost: 0,
+        }));
+    }
+    let response = house.submit(message);
+    if house.faults.is_lost() {
+        return Err(Status::new(Status::UNAVAILABLE, "the answer was lost"));
+    }
+    Ok(framed(&response))
+}
+
+/// As if a transaction had not been heard of yet.
+fn no_receipt() -> proto::Response {
+    proto::Response {
+        response: Some(Answered::Receipt(Box::new(ReceiptResponse {
+            header: Some(ResponseHeader {
+                precheck_code: Code::ReceiptNotFound.number(),
+                ..ResponseHeader::default()
+            }),
+            receipt: None,
+        }))),
     }
 }
 
@@ -129,7 +162,8 @@ fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
         let end = query.consensus_end_time.map_or(i64::MAX, nanos);
         let mut after = 0;
         loop {
-            let page = TopicMessage::after(house.ledger().db(), num, after, PAGE);
+            let until = house.mirrored();
+            let page = TopicMessage::after(house.ledger().db(), num, after, until, PAGE);
             let Ok(page) = page else {
                 let status = Status::new(Status::UNAVAILABLE, "the topic cannot be read");
                 let _ = sender.send(Err(status)).await;
@@ -157,6 +191,7 @@ fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
                 tokio::select! {
                     changed = news.changed() => if changed.is_err() { return },
                     () = sender.closed() => return,
+                    () = tokio::time::sleep(LOOK), if until < i64::MAX => {}
                 }
             }
         }

@@ -13,6 +13,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::fault::Faults;
 use crate::house::House;
 use crate::ledger::{Ledger, LedgerError};
 use crate::{grpc, node, rest};
@@ -76,6 +77,7 @@ pub struct Devnet {
     pub mirror: SocketAddr,
     /// Where the mirror answers REST.
     pub rest: SocketAddr,
+    faults: Arc<Faults>,
     tasks: JoinSet<()>,
 }
 
@@ -90,6 +92,7 @@ impl Devnet {
         let (mirror, mirror_at) = bind(options.mirror).await?;
         let (rest, rest_at) = bind(options.rest).await?;
         let house = Arc::new(House::new(ledger, node_at));
+        let faults = Arc::clone(&house.faults);
         let mut tasks = JoinSet::new();
         for listener in [node, mirror, rest] {
             tasks.spawn(accept(listener, Arc::clone(&house)));
@@ -99,8 +102,14 @@ impl Devnet {
             node: node_at,
             mirror: mirror_at,
             rest: rest_at,
+            faults,
             tasks,
         })
+    }
+
+    /// What is to go wrong.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
     }
 
     /// Runs until something ends it.

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::authority::{Standing, standing};
 use crate::id::{AccountId, Sequence, TopicId, shown};
 use crate::operation::{
-    CloseConnection, CloseMethod, ClosedRecord, ConnectionCreated, ConnectionRequest,
-    CreatedRecord, Operation, RequestRecord,
+    CloseMethod, ClosedRecord, ConnectionCreated, ConnectionRequest, CreatedRecord, Operation,
+    RequestRecord,
 };
 use crate::report::{Deviation, DeviationKind};
 
@@ -74,6 +74,13 @@ impl Connections {
         payer: AccountId,
         operation: &Operation,
     ) -> Heard {
+        if let Operation::ClosedRecord(record) = operation
+            && record.connection_topic == topic
+            && record.operator.account == payer
+        {
+            // A party put its record where the parties talk; it says the same there.
+            return self.closed(topic, payer);
+        }
         let owner = self.owner(topic);
         if standing(operation, payer, owner) == Standing::Unverified {
             return Heard::Unverified;
@@ -84,7 +91,7 @@ impl Connections {
             Operation::RequestRecord(record) => self.request_recorded(record),
             Operation::CreatedRecord(record) => self.creation_recorded(record),
             Operation::ClosedRecord(record) => self.closure_recorded(record),
-            Operation::CloseConnection(close) => self.closed(topic, close),
+            Operation::CloseConnection(_) => self.closed(topic, payer),
             Operation::Message(_) | Operation::Transaction(_) => self.spoken(topic, payer),
             Operation::InboundMessage(_) => Heard::Ignored("it needs no connection"),
             Operation::Register(_) | Operation::Delete(_) | Operation::Migrate(_) => {
@@ -264,8 +271,7 @@ impl Connections {
         self.close(record.connection_topic, closure)
     }
 
-    fn closed(&mut self, topic: TopicId, close: &CloseConnection) -> Heard {
-        let by = close.operator.account;
+    fn closed(&mut self, topic: TopicId, by: AccountId) -> Heard {
         match self.spoken(topic, by) {
             Heard::Counted => self.close(
                 topic,

@@ -48,8 +48,17 @@ pub(crate) fn shown_value(value: &Value) -> String {
         Value::Object(map) => format!("an object of {} fields", map.len()),
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
-        Value::Number(number) => shown(&number.to_string()).trim_matches('"').to_owned(),
+        Value::Number(number) => short(&number.to_string()),
     }
+}
+
+/// The digits of a number, if they are few.
+fn short(number: &str) -> String {
+    const MOST: usize = 40;
+    if number.len() > MOST {
+        return format!("a number of {} characters", number.len());
+    }
+    number.to_owned()
 }
 
 /// The faults of one document so far, and the place that is being looked at.
@@ -181,23 +190,32 @@ impl<'v, 'r> Object<'v, 'r> {
         })
     }
 
-    /// A field that the standard requires and readers can do without.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one is whether it could be read"
-    )]
+    /// A field that the standard requires and readers can do without: where it is missing or cannot be read, the rest is
+    /// still worth reading.
     pub(crate) fn wanted<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&Value, &mut Report) -> Option<T>,
-    ) -> Option<Option<T>> {
-        if !self.has(key) {
-            let missing = |report: &mut Report| {
+    ) -> Option<T> {
+        let value = self.ask(key);
+        self.report.at(key, |report| {
+            let Some(value) = value else {
                 report.forgive(DeviationKind::MissingField, "the field is there", "nothing");
+                return None;
             };
-            self.report.at(key, missing);
-        }
-        self.optional(key, read)
+            let mut attempt = Report {
+                path: report.path.clone(),
+                ..Report::default()
+            };
+            let found = read(value, &mut attempt).filter(|_| attempt.problems.is_empty());
+            if found.is_some() {
+                report.deviations.append(&mut attempt.deviations);
+            } else {
+                let expected = "the field, as the standard has it";
+                report.forgive(DeviationKind::IgnoredField, expected, shown_value(value));
+            }
+            found
+        })
     }
 
     /// A text for people that may be left out; anything else there is left out.

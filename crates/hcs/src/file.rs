@@ -18,11 +18,12 @@ use sha2::{Digest, Sha256};
 use crate::report::Refused;
 
 /// How a file is compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
-    /// Zstandard.
+    /// Zstandard. What we write is larger in it: our compressor knows its fastest level alone.
     Zstd,
     /// Brotli, which suits text and JSON.
+    #[default]
     Brotli,
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::fields::document;
 use crate::report::Refused;
 
 /// An object that is being written.
@@ -72,15 +73,8 @@ impl Form {
     /// The object as text that fits into `most` bytes.
     pub(crate) fn fit(self, what: &'static str, most: usize) -> Result<String, Refused> {
         let text = self.value().to_string();
-        if text.len() > most {
-            return Err(Refused::TooLarge {
-                what,
-                bytes: text.len(),
-                most,
-            });
-        }
         // What we would not read ourselves (a NUL, say) is not written either.
-        inbox_wire::decode(&text).map_err(Refused::NotJson)?;
+        document(text.as_bytes(), what, most)?;
         Ok(text)
     }
 }

@@ -24,11 +24,11 @@ pub(crate) fn number(text: &str) -> Option<u64> {
         .filter(|&number| i64::try_from(number).is_ok())
 }
 
-/// Shard, realm and number; the number is never 0, which names nothing.
+/// Shard, realm and number.
 fn entity(text: &str) -> Option<(u64, u64, u64)> {
     let mut parts = text.split('.').map(number);
     let found = (parts.next()??, parts.next()??, parts.next()??);
-    (parts.next().is_none() && found.2 > 0).then_some(found)
+    parts.next().is_none().then_some(found)
 }
 
 macro_rules! entity_id {
@@ -42,7 +42,7 @@ macro_rules! entity_id {
         }
 
         impl $name {
-            /// The id with these parts; `None` when the number is 0 or a part is above `i64::MAX`.
+            /// The id with these parts; `None` when the number is 0, which names nothing, or a part is above `i64::MAX`.
             pub fn new(shard: u64, realm: u64, number: u64) -> Option<Self> {
                 let fits = |part: u64| i64::try_from(part).is_ok();
                 (number > 0 && fits(shard) && fits(realm) && fits(number))

@@ -4,8 +4,21 @@
 //! others wrote is read by [`read`], [`TopicMemo::read`], [`Profile::read`] and the like, which forgive the faults
 //! that are known of other programs and name each as a [`Deviation`]; what could be understood in two ways, or
 //! would cost more than it may, is [`Refused`].
+//!
+//! ```
+//! use inbox_hcs::{Operation, Place, TransactionMemo, read};
+//!
+//! let bytes = br#"{"p":"hcs-10","op":"message","operator_id":"0.0.5@0.0.4","data":{"a":1}}"#;
+//! let (operation, deviations) = read(bytes, Place::Connection)?;
+//! assert!(matches!(&operation, Operation::Message(message) if message.data.as_str() == r#"{"a":1}"#));
+//! assert_eq!(deviations[0].kind.name(), "data_is_not_text");
+//! assert_eq!(TransactionMemo::of(&operation).to_string(), "hcs-10:op:6:3");
+//! # Ok::<(), inbox_hcs::Refused>(())
+//! ```
 
 mod account_memo;
+mod assemble;
+mod audit;
 mod authority;
 mod connections;
 mod directory;
@@ -20,11 +33,14 @@ mod note;
 mod operation;
 mod profile;
 mod registry;
+mod registry_profile;
 mod report;
 mod running_hash;
 mod tx_memo;
 
 pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
+pub use assemble::{Assembler, Piece, Whole};
+pub use audit::{Audit, Broken};
 pub use authority::{Standing, Writer, standing, writer};
 pub use connections::{
     Closure, Connection, ConnectionKey, ConnectionState, Connections, Heard, Participant, Role,
@@ -44,14 +60,15 @@ pub use operation::{
     Operation, Register, RequestRecord, Transaction, read,
 };
 pub use profile::{
-    AgentType, AiAgent, Capability, Flora, FloraTopics, McpServer, McpService, McpTool, Member,
-    PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social, Transport,
-    Verification, VerificationType,
+    AgentType, AiAgent, Capability, CustomTopic, Flora, FloraTopics, McpServer, McpService,
+    McpTool, Member, PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social,
+    Transport, Verification, VerificationType,
 };
 pub use registry::{
     Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,
     RegistryTransactionMemo, Verdict, read_registry,
 };
-pub use report::{Deviation, DeviationKind, Refused};
+pub use registry_profile::{Links, RegistryOperator, RegistryProfile};
+pub use report::{Deviation, DeviationKind, Found, Refused};
 pub use running_hash::{RunningHash, Submission};
 pub use tx_memo::{OperationCode, Place, TransactionMemo};

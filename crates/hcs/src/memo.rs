@@ -271,10 +271,10 @@ fn read_hcs10(rest: &str, deviations: &mut Vec<Deviation>) -> Option<TopicMemo> 
     let mut parts = rest.split(':');
     let indexed = Indexed::parse(parts.next()?)?;
     let ttl = Ttl::parse(parts.next()?)?;
-    let code = parts.next()?;
+    let code = number(parts.next()?)?;
     let topic = TopicType::ALL
         .into_iter()
-        .find(|topic| code == topic.code().to_string())?;
+        .find(|topic| code == u64::from(topic.code()))?;
     let memo = match topic {
         TopicType::Inbound => TopicMemo::Inbound {
             ttl,

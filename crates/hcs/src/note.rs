@@ -88,7 +88,7 @@ impl Note {
             from_agent: from_agent?,
             note: note?,
             notify: notify?.unwrap_or_default(),
-            written_at: written_at?.flatten(),
+            written_at: written_at.flatten(),
         })
     }
 

@@ -21,8 +21,10 @@ use crate::tx_memo::Place;
 
 /// The largest message that the network takes, in bytes. What is larger goes into a file.
 pub const MAX_MESSAGE: usize = 1_024;
-/// The largest message that is read after its pieces were put together: twenty of them, as SDKs send at most.
-pub const MAX_ASSEMBLED: usize = 20 * MAX_MESSAGE;
+/// The most pieces of one message: what SDKs send at most.
+pub(crate) const MAX_PIECES: u32 = 20;
+/// The largest message that is read after its pieces were put together.
+pub const MAX_ASSEMBLED: usize = MAX_PIECES as usize * MAX_MESSAGE;
 
 const PROTOCOL: &str = "hcs-10";
 
@@ -122,6 +124,12 @@ impl Operation {
             ("connection_closed", Place::Inbound | Place::Connection) => {
                 let expected = "connection_closed on an outbound topic";
                 report.forgive(DeviationKind::Misplaced, expected, place.name());
+                ClosedRecord::read(value, report).map(Operation::ClosedRecord)
+            }
+            // So they do with the operation that ends a connection, when a record of it names the topic.
+            ("close_connection", Place::Outbound) if value.get("connection_topic_id").is_some() => {
+                let expected = "connection_closed, and close_connection on the connection";
+                report.forgive(DeviationKind::Misplaced, expected, name);
                 ClosedRecord::read(value, report).map(Operation::ClosedRecord)
             }
             ("message", Place::Connection) => Message::read(value, report).map(Operation::Message),

@@ -7,7 +7,7 @@ mod privacy;
 mod word;
 
 pub use agent::AiAgent;
-pub use flora::{Flora, FloraTopics, Member};
+pub use flora::{CustomTopic, Flora, FloraTopics, Member};
 pub use mcp::{McpServer, McpTool, Resource, Verification};
 pub use privacy::PrivacyCompliance;
 pub use word::{AgentType, Capability, McpService, ProfileType, Transport, VerificationType};
@@ -180,7 +180,7 @@ impl Profile {
         let privacy_compliance = object.optional("privacy_compliance", PrivacyCompliance::read);
         let appnet = object.optional("appnet", |value, _| Some(value.clone()));
         object.close();
-        if let Some(version) = version?
+        if let Some(version) = version
             && version != VERSION
         {
             let found = crate::id::shown(&version);
@@ -190,7 +190,7 @@ impl Profile {
         }
         Some(Profile {
             display_name: display_name?,
-            uaid: uaid?,
+            uaid,
             base_account: base_account?,
             alias: alias?,
             bio: bio?,
@@ -233,7 +233,7 @@ impl Profile {
             ProfileKind::Personal => form,
             ProfileKind::AiAgent(agent) => form.set("aiAgent", agent.value()?),
             ProfileKind::McpServer(server) => form.set("mcpServer", server.value()?),
-            ProfileKind::Flora(flora) => form.set("flora", flora.value()?),
+            ProfileKind::Flora(flora) => flora.write(form)?,
         };
         form.fit("the profile", MAX_PROFILE)
     }
@@ -258,9 +258,7 @@ fn read_kind(object: &mut Object<'_, '_>, profile_type: ProfileType) -> Option<P
         ProfileType::McpServer => object
             .required("mcpServer", McpServer::read)
             .map(ProfileKind::McpServer),
-        ProfileType::Flora => object
-            .required("flora", Flora::read)
-            .map(ProfileKind::Flora),
+        ProfileType::Flora => Flora::read(object).map(ProfileKind::Flora),
     }
 }
 

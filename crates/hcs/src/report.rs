@@ -1,5 +1,7 @@
 //! What a reader says of others' writing: the deviations that it forgave, and why it refused.
 
+use std::borrow::Cow;
+
 use inbox_wire::Problem;
 
 use crate::id::shown;
@@ -99,6 +101,8 @@ kinds! {
     MissingPrefix "missing_prefix",
     /// The profile's text says one type, and carries the part of another.
     OtherPart "other_part",
+    /// Fields of a group stand inside an object of their own, and not in the profile itself.
+    NestedPart "nested_part",
 }
 
 /// Why a text was refused.
@@ -108,9 +112,9 @@ pub enum Refused {
     #[error("{found} is not {expected}")]
     Text {
         /// What stands there.
-        found: String,
+        found: Found,
         /// What it should be.
-        expected: String,
+        expected: Cow<'static, str>,
     },
     /// More bytes than may be.
     #[error("{what} has {bytes} bytes; the most is {most}")]
@@ -161,6 +165,9 @@ pub enum Refused {
         /// The most chunks.
         most: u32,
     },
+    /// A piece of a message that does not belong to the others.
+    #[error("the piece does not fit: {0}")]
+    Piece(&'static str),
     /// A file that lacks chunks.
     #[error("{count} chunks are missing, the first is {first}")]
     MissingChunks {
@@ -203,10 +210,42 @@ fn list(problems: &[Problem]) -> String {
 }
 
 impl Refused {
-    pub(crate) fn text(found: &str, expected: impl Into<String>) -> Self {
+    pub(crate) fn text(found: &str, expected: impl Into<Cow<'static, str>>) -> Self {
         Refused::Text {
-            found: shown(found),
+            found: Found::new(found),
             expected: expected.into(),
         }
+    }
+}
+
+/// The beginning of a text that was refused. It is quoted when it is shown, and not before: most refusals of a text are
+/// the answer to a question, and nobody reads them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    beginning: Box<str>,
+    bytes: usize,
+}
+
+impl Found {
+    fn new(text: &str) -> Self {
+        const MOST: usize = 100;
+        let end = match text.len() {
+            short @ ..=MOST => short,
+            long => text.char_indices().nth(MOST).map_or(long, |(at, _)| at),
+        };
+        Found {
+            beginning: text[..end].into(),
+            bytes: text.len(),
+        }
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&shown(&self.beginning))?;
+        if self.beginning.len() < self.bytes {
+            write!(f, "… ({} bytes)", self.bytes)?;
+        }
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::id::shown;
+use crate::id::{number, shown};
 use crate::operation::Operation;
 use crate::report::{Deviation, DeviationKind, Refused};
 
@@ -186,12 +186,13 @@ impl FromStr for TransactionMemo {
     fn from_str(text: &str) -> Result<Self, Refused> {
         let parse = || {
             let (operation, place) = text.strip_prefix("hcs-10:op:")?.split_once(':')?;
+            let (operation, place) = (number(operation)?, number(place)?);
             let operation = OperationCode::ALL
                 .into_iter()
-                .find(|code| operation == code.code().to_string())?;
+                .find(|code| operation == u64::from(code.code()))?;
             let place = Place::ALL
                 .into_iter()
-                .find(|sort| place == sort.code().to_string())?;
+                .find(|sort| place == u64::from(sort.code()))?;
             TransactionMemo::new(operation, place)
         };
         parse().ok_or_else(|| Refused::text(text, "a transaction memo such as hcs-10:op:6:3"))

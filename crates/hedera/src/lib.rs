@@ -3,8 +3,10 @@
 //! Messages are written here as structs, so that nobody who builds needs a compiler of protocol buffers. Only those are here that
 //! are used; what a message has beyond them is noticed ([`wire::loses`]) and never dropped in silence.
 
+pub mod client;
 pub mod grpc;
 pub mod key;
+pub mod mirror;
 pub mod proto;
 pub mod signature;
 pub mod transaction;

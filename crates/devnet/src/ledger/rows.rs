@@ -262,18 +262,19 @@ impl TopicMessage {
         .map(drop)
     }
 
-    /// Up to `limit` messages of a topic after this number, oldest first.
+    /// Up to `limit` messages of a topic after this number and until this time, oldest first.
     pub fn after(
         db: &Connection,
         topic: i64,
         sequence: i64,
+        until: i64,
         limit: u32,
     ) -> rusqlite::Result<Vec<Self>> {
         db.prepare_cached(
             "SELECT sequence, consensus_at, payer, message, running_hash, chunk FROM messages
-              WHERE topic = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+              WHERE topic = ?1 AND sequence > ?2 AND consensus_at <= ?3 ORDER BY sequence LIMIT ?4",
         )?
-        .query_map(params![topic, sequence, limit], |row| {
+        .query_map(params![topic, sequence, until, limit], |row| {
             Ok(TopicMessage {
                 sequence: row.get(0)?,
                 consensus_at: row.get(1)?,

@@ -13,6 +13,7 @@ use crate::ledger::Account;
 const SECOND: i64 = 1_000_000_000;
 
 fn found(house: &House, name: &str) -> Result<Account, Refused> {
+    let until = house.mirrored();
     let ledger = house.ledger();
     let alias = name.strip_prefix("0x").unwrap_or(name);
     let found = match form::number(name) {
@@ -28,7 +29,9 @@ fn found(house: &House, name: &str) -> Result<Account, Refused> {
             ));
         }
     };
-    found.ok_or(Refused::NotFound)
+    found
+        .filter(|account| account.created_at <= until)
+        .ok_or(Refused::NotFound)
 }
 
 fn shown(account: &Account, now: i64) -> Value {

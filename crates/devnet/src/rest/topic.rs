@@ -13,7 +13,11 @@ use crate::ledger::{Topic, TopicMessage};
 fn found(house: &House, name: &str) -> Result<Topic, Refused> {
     let num =
         form::number(name).ok_or_else(|| Refused::Invalid("Invalid parameter: topic.id".into()))?;
-    Topic::find(house.ledger().db(), num)?.ok_or(Refused::NotFound)
+    let until = house.mirrored();
+    let found = Topic::find(house.ledger().db(), num)?;
+    found
+        .filter(|topic| topic.created_at <= until)
+        .ok_or(Refused::NotFound)
 }
 
 pub(super) fn show(house: &House, name: &str) -> Answer {
@@ -73,9 +77,10 @@ pub(super) fn messages(house: &House, name: &str, query: &Query) -> Answer {
     let topic = found(house, name)?;
     let (limit, is_descending) = (query.limit()?, query.is_descending(false)?);
     let mut text = String::from(
-        "SELECT sequence, consensus_at, payer, message, running_hash, chunk FROM messages WHERE topic = ?",
+        "SELECT sequence, consensus_at, payer, message, running_hash, chunk FROM messages
+          WHERE topic = ? AND consensus_at <= ?",
     );
-    let mut values = vec![Sql::from(topic.num)];
+    let mut values = vec![Sql::from(topic.num), Sql::from(house.mirrored())];
     let numbers = query.compared("sequencenumber", |text| text.parse().ok())?;
     let times = query.compared("timestamp", form::nanos)?;
     for (column, compared) in [("sequence", &numbers), ("consensus_at", &times)] {
@@ -138,7 +143,8 @@ pub(super) fn message(house: &House, name: &str, number: &str) -> Answer {
     let number: i64 = number
         .parse()
         .map_err(|_| Refused::Invalid("Invalid parameter: sequencenumber".into()))?;
-    let found = TopicMessage::after(house.ledger().db(), topic.num, number - 1, 1)?;
+    let until = house.mirrored();
+    let found = TopicMessage::after(house.ledger().db(), topic.num, number - 1, until, 1)?;
     let message = found.first().filter(|message| message.sequence == number);
     Ok(shown(topic.num, message.ok_or(Refused::NotFound)?))
 }
@@ -146,6 +152,9 @@ pub(super) fn message(house: &House, name: &str, number: &str) -> Answer {
 pub(super) fn message_at(house: &House, at: &str) -> Answer {
     let at = form::nanos(at)
         .ok_or_else(|| Refused::Invalid("Invalid parameter: consensusTimestamp".into()))?;
+    if at > house.mirrored() {
+        return Err(Refused::NotFound);
+    }
     let ledger = house.ledger();
     let mut statement = ledger.db().prepare_cached(
         "SELECT m.sequence, m.consensus_at, m.payer, m.message, m.running_hash, m.chunk, m.topic

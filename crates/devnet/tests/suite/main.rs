@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod client;
+mod mirror;
 mod money;
 mod net;
 mod ports;

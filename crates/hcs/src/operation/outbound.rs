@@ -81,10 +81,10 @@ impl CreatedRecord {
         Some(CreatedRecord {
             connection_topic: connection_topic?,
             outbound_topic: outbound_topic?,
-            requestor_outbound_topic: requestor_outbound_topic?,
-            confirmed_request: confirmed_request?,
+            requestor_outbound_topic,
+            confirmed_request,
             request: request?,
-            operator: operator?,
+            operator,
             memo,
         })
     }
@@ -181,7 +181,7 @@ impl ClosedRecord {
         object.close();
         Some(ClosedRecord {
             connection_topic: connection_topic?,
-            method: method?.unwrap_or(CloseMethod::Explicit),
+            method: method.unwrap_or(CloseMethod::Explicit),
             operator: operator?,
             reason,
             memo,

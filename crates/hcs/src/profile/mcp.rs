@@ -44,8 +44,8 @@ pub struct McpServer {
 pub struct Verification {
     /// The method.
     pub verification_type: VerificationType,
-    /// What is checked: a domain, a signature, a challenge.
-    pub value: String,
+    /// What is checked: a domain or a signature. A challenge has none.
+    pub value: Option<String>,
     /// The name of the record, where it is not `hedera`.
     pub dns_field: Option<String>,
     /// The path of the challenge, where it is not `hedera-verification`.
@@ -74,7 +74,11 @@ impl Verification {
     fn read(value: &Value, report: &mut Report) -> Option<Self> {
         let mut object = Object::open(value, report)?;
         let verification_type = object.required("type", VerificationType::read);
-        let value = object.required("value", text);
+        let value = if verification_type == Some(VerificationType::Challenge) {
+            object.required("value", text_or_null)
+        } else {
+            object.required("value", text).map(Some)
+        };
         let dns_field = object.optional("dns_field", text);
         let challenge_path = object.optional("challenge_path", text);
         object.close();
@@ -86,13 +90,27 @@ impl Verification {
         })
     }
 
-    fn value(&self) -> Value {
-        Form::default()
+    fn value(&self) -> Result<Value, Refused> {
+        if self.value.is_none() && self.verification_type != VerificationType::Challenge {
+            return Err(Refused::Incomplete("value"));
+        }
+        let form = Form::default()
             .set("type", self.verification_type.name())
-            .set("value", self.value.as_str())
+            .set("value", self.value.clone())
             .maybe("dns_field", self.dns_field.clone())
-            .maybe("challenge_path", self.challenge_path.clone())
-            .value()
+            .maybe("challenge_path", self.challenge_path.clone());
+        Ok(form.value())
+    }
+}
+
+#[expect(
+    clippy::option_option,
+    reason = "the outer one is whether it could be read"
+)]
+fn text_or_null(value: &Value, report: &mut Report) -> Option<Option<String>> {
+    match value {
+        Value::Null => Some(None),
+        value => text(value, report).map(Some),
     }
 }
 
@@ -181,15 +199,14 @@ impl McpServer {
         let host = host.map(|version| Form::default().set("minVersion", version).value());
         let resource = |item: &Resource| description(&item.name, &item.description);
         let tool = |item: &McpTool| description(&item.name, &item.description);
+        let verification = self.verification.as_ref();
+        let verification = verification.map(Verification::value).transpose()?;
         let form = Form::default()
             .set("version", self.version.as_str())
             .set("connectionInfo", connection.value())
             .set("services", codes)
             .set("description", self.description.as_str())
-            .maybe(
-                "verification",
-                self.verification.as_ref().map(Verification::value),
-            )
+            .maybe("verification", verification)
             .maybe("host", host)
             .some("capabilities", self.capabilities.iter().cloned())
             .some("resources", self.resources.iter().map(resource))

@@ -13,7 +13,7 @@ use crate::root;
 const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-core", &[]),
     ("inbox-wire", &["inbox-core"]),
-    ("inbox-hedera", &[]),
+    ("inbox-hedera", &["inbox-hcs"]),
     ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
     ("inbox-hcs", &["inbox-core", "inbox-wire"]),
     ("inbox-store", &["inbox-core"]),

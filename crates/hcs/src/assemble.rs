@@ -1,0 +1,266 @@
+//! Puts together messages that came in pieces, because SDKs cut what is larger than one message of the network.
+//!
+//! Anybody may begin messages on a public topic and never end them, so that what is open is bounded: for each payer,
+//! in all, and for each message. Whoever begins too many loses their own oldest one first.
+
+use std::collections::BTreeMap;
+
+use crate::id::{AccountId, Sequence, Timestamp};
+use crate::operation::{MAX_MESSAGE, MAX_PIECES};
+use crate::report::Refused;
+
+/// The most open messages of one payer.
+const MAX_OF_ONE: usize = 4;
+/// The most open messages.
+const MAX_OPEN: usize = 256;
+
+/// Which piece of which message it is. The transaction of the first piece names the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Who paid for the first piece.
+    pub payer: AccountId,
+    /// When the transaction of the first piece became valid.
+    pub valid_start: Timestamp,
+    /// The number of the piece, from 1.
+    pub number: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+/// A message that is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// The number of the piece that came first.
+    pub first: Sequence,
+    /// The number of the piece that made it whole: where the message stands among others.
+    pub last: Sequence,
+    /// Who paid for all of it.
+    pub payer: AccountId,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Open {
+    first: Sequence,
+    total: u32,
+    pieces: BTreeMap<u32, Vec<u8>>,
+}
+
+/// The messages of one topic that are not whole yet.
+#[derive(Debug, Clone, Default)]
+pub struct Assembler {
+    open: BTreeMap<(AccountId, Timestamp), Open>,
+    dropped: u64,
+}
+
+impl Assembler {
+    /// Takes the next message of the topic: what is whole comes back, and a piece waits for the others.
+    pub fn add(
+        &mut self,
+        sequence: Sequence,
+        payer: AccountId,
+        piece: Option<Piece>,
+        bytes: &[u8],
+    ) -> Result<Option<Whole>, Refused> {
+        if bytes.len() > MAX_MESSAGE {
+            return Err(Refused::TooLarge {
+                what: "the message",
+                bytes: bytes.len(),
+                most: MAX_MESSAGE,
+            });
+        }
+        let Some(piece) = piece.filter(|piece| (piece.number, piece.total) != (1, 1)) else {
+            return Ok(Some(Whole {
+                first: sequence,
+                last: sequence,
+                payer,
+                bytes: bytes.to_vec(),
+            }));
+        };
+        check(&piece, payer)?;
+        let key = (piece.payer, piece.valid_start);
+        if !self.open.contains_key(&key) {
+            self.make_room(payer);
+        }
+        let open = self.open.entry(key).or_insert_with(|| Open {
+            first: sequence,
+            total: piece.total,
+            pieces: BTreeMap::new(),
+        });
+        if open.total != piece.total {
+            return Err(Refused::Piece("its total is not that of the other pieces"));
+        }
+        // A piece that comes again changes nothing: the first was there first.
+        open.pieces
+            .entry(piece.number)
+            .or_insert_with(|| bytes.to_vec());
+        if open.pieces.len() < open.total as usize {
+            return Ok(None);
+        }
+        let whole = self.open.remove(&key).map(|open| Whole {
+            first: open.first,
+            last: sequence,
+            payer,
+            bytes: open.pieces.into_values().flatten().collect(),
+        });
+        Ok(whole)
+    }
+
+    /// Drops the oldest message of a payer that has too many, or of all.
+    fn make_room(&mut self, payer: AccountId) {
+        let of_payer = |(owner, _): &&(AccountId, Timestamp)| *owner == payer;
+        let is_full = self.open.len() >= MAX_OPEN;
+        let has_many = self.open.keys().filter(of_payer).count() >= MAX_OF_ONE;
+        if !is_full && !has_many {
+            return;
+        }
+        let oldest = self
+            .open
+            .iter()
+            .filter(|((owner, _), _)| !has_many || *owner == payer)
+            .min_by_key(|(_, open)| open.first)
+            .map(|(key, _)| *key);
+        if let Some(key) = oldest {
+            self.open.remove(&key);
+            self.dropped += 1;
+        }
+    }
+
+    /// How many messages are not whole.
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many messages were given up, because too many were open.
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+fn check(piece: &Piece, payer: AccountId) -> Result<(), Refused> {
+    if piece.total > MAX_PIECES {
+        return Err(Refused::ChunkOutOfRange {
+            index: u64::from(piece.total),
+            most: MAX_PIECES,
+        });
+    }
+    if piece.number == 0 || piece.number > piece.total {
+        return Err(Refused::Piece("its number is not among the pieces"));
+    }
+    // The network holds this as well; a message that two pay for would be nobody's.
+    if piece.payer != payer {
+        return Err(Refused::Piece("another account paid for its first piece"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(number: u64) -> AccountId {
+        AccountId::new(0, 0, number).unwrap()
+    }
+
+    fn sequence(number: u64) -> Sequence {
+        Sequence::new(number).unwrap()
+    }
+
+    fn piece(of: u64, at: u64, number: u32, total: u32) -> Piece {
+        Piece {
+            payer: account(of),
+            valid_start: Timestamp::new(at, 0).unwrap(),
+            number,
+            total,
+        }
+    }
+
+    #[test]
+    fn a_message_in_one_piece_is_whole() {
+        let mut assembler = Assembler::default();
+        for info in [None, Some(piece(1, 1, 1, 1))] {
+            let whole = assembler
+                .add(sequence(7), account(1), info, b"hello")
+                .unwrap()
+                .unwrap();
+            assert_eq!((whole.first, whole.last), (sequence(7), sequence(7)));
+            assert_eq!(whole.bytes, b"hello");
+        }
+        let large = assembler.add(sequence(8), account(1), None, &[0; 1_025]);
+        assert!(matches!(large, Err(Refused::TooLarge { .. })));
+    }
+
+    #[test]
+    fn pieces_come_in_any_order_among_others() {
+        let mut assembler = Assembler::default();
+        let mut add = |number, of, at, part, bytes: &[u8]| {
+            let info = Some(piece(of, at, part, 3));
+            assembler
+                .add(sequence(number), account(of), info, bytes)
+                .unwrap()
+        };
+        assert_eq!(add(1, 1, 1, 3, b"c"), None);
+        assert_eq!(add(2, 2, 1, 1, b"x"), None);
+        assert_eq!(add(3, 1, 1, 1, b"a"), None);
+        assert_eq!(add(4, 1, 1, 1, b"again"), None);
+        assert_eq!(add(5, 1, 2, 2, b"y"), None);
+        let whole = add(6, 1, 1, 2, b"b").unwrap();
+        assert_eq!((whole.first, whole.last), (sequence(1), sequence(6)));
+        assert_eq!(
+            (whole.bytes.as_slice(), whole.payer),
+            (&b"abc"[..], account(1))
+        );
+        assert_eq!(assembler.open(), 2);
+    }
+
+    #[test]
+    fn pieces_that_do_not_fit_are_refused() {
+        let mut assembler = Assembler::default();
+        for (info, payer) in [
+            (piece(1, 1, 0, 3), 1),
+            (piece(1, 1, 4, 3), 1),
+            (piece(1, 1, 1, 0), 1),
+            (piece(1, 1, 1, 21), 1),
+            (piece(1, 1, u32::MAX, u32::MAX), 1),
+            (piece(1, 1, 1, 3), 6),
+        ] {
+            let found = assembler.add(sequence(1), account(payer), Some(info), b"x");
+            assert!(found.is_err(), "{info:?}");
+        }
+        assert_eq!(assembler.open(), 0);
+        assembler
+            .add(sequence(1), account(1), Some(piece(1, 1, 1, 3)), b"x")
+            .unwrap();
+        let other = assembler.add(sequence(2), account(1), Some(piece(1, 1, 2, 4)), b"x");
+        assert!(matches!(other, Err(Refused::Piece(_))));
+    }
+
+    #[test]
+    fn messages_that_never_end_cost_their_payer_and_nobody_else() {
+        let mut assembler = Assembler::default();
+        assembler
+            .add(sequence(1), account(1), Some(piece(1, 1, 1, 2)), b"a")
+            .unwrap();
+        for number in 2..10_000 {
+            let info = Some(piece(6, number, 1, 20));
+            assembler
+                .add(sequence(number), account(6), info, &[0; 1_024])
+                .unwrap();
+        }
+        assert_eq!(assembler.open(), 1 + MAX_OF_ONE);
+        assert!(assembler.dropped() > 9_000);
+        let whole = assembler
+            .add(sequence(10_000), account(1), Some(piece(1, 1, 2, 2)), b"b")
+            .unwrap();
+        assert_eq!(whole.unwrap().bytes, b"ab");
+        // Many strangers are bounded too.
+        for number in 100..2_000 {
+            let info = Some(piece(number, 1, 1, 2));
+            assembler
+                .add(sequence(10_000 + number), account(number), info, b"x")
+                .unwrap();
+        }
+        assert_eq!(assembler.open(), MAX_OPEN);
+    }
+}
