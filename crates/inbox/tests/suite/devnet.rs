@@ -10,80 +10,22 @@ use inbox_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::INBOX;
-
-/// Where the SDKs are.
-fn folder() -> PathBuf {
-    let target = Path::new(INBOX).ancestors().nth(2);
-    target
-        .expect("the binary is two folders deep")
-        .join("hedera-clients")
-}
-
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let what = format!("{command:?}");
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{what} cannot be run: {error}"));
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        String::from_utf8_lossy(&output.stderr).into_owned(),
-    );
-    assert!(output.status.success(), "{what}\n{out}\n{err}");
-    out
-}
+use crate::packages::{self, run};
 
 /// The folder with the packages from npm, and the script beside them.
 fn node() -> &'static Path {
     static NODE: OnceLock<PathBuf> = OnceLock::new();
     NODE.get_or_init(|| {
-        let folder = folder().join("node");
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        let is_there = ["@hashgraph/sdk", "@hiero-ledger/sdk"].iter().all(|name| {
-            let path = folder.join("node_modules").join(name);
-            path.join("package.json").exists()
-        });
-        if !is_there {
-            let mut install = Command::new("npm");
-            install.args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--no-package-lock",
-                "--prefix",
-            ]);
-            run(install
-                .arg(&folder)
-                .args(["@hashgraph/sdk@2.81.0", "@hiero-ledger/sdk@2.87.0"]));
-        }
+        let folder = packages::npm(
+            packages::folder("hedera-clients").join("node"),
+            &[
+                ("@hashgraph/sdk", "2.81.0"),
+                ("@hiero-ledger/sdk", "2.87.0"),
+            ],
+        );
         let script = folder.join("client.mjs");
         std::fs::write(&script, include_str!("devnet/client.mjs")).expect("it can be written");
         folder
-    })
-}
-
-/// The Python that has the package from PyPI.
-fn python() -> &'static Path {
-    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
-    PYTHON.get_or_init(|| {
-        let venv = folder().join("venv");
-        let python = venv.join("bin/python");
-        let has_it = Command::new(&python)
-            .args(["-c", "import hiero_sdk_python"])
-            .output();
-        if !has_it.is_ok_and(|output| output.status.success()) {
-            run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
-            let mut install = Command::new(&python);
-            install.args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-            ]);
-            run(install.arg("hiero-sdk-python==0.3.0"));
-        }
-        python
     })
 }
 
@@ -171,8 +113,13 @@ fn the_sdk_of_hiero_for_javascript_runs_on_the_devnet() {
 
 #[test]
 fn the_sdk_of_hiero_for_python_runs_on_the_devnet() {
-    let script = folder().join("client.py");
-    let python = python();
+    let folder = packages::folder("hedera-clients");
+    let python = packages::pypi(
+        &folder.join("venv"),
+        "hiero-sdk-python==0.3.0",
+        "import hiero_sdk_python",
+    );
+    let script = folder.join("client.py");
     std::fs::write(&script, include_str!("devnet/client.py")).expect("it can be written");
     let (python, script) = (python.to_str(), script.to_str());
     let seen = play(&[python.expect("a path"), script.expect("a path")]);

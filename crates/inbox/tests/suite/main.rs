@@ -16,6 +16,8 @@ mod hook;
 mod house;
 #[cfg(test)]
 mod mcp;
+#[cfg(test)]
+mod packages;
 mod reference;
 #[cfg(test)]
 mod server;

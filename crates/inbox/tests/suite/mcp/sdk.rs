@@ -9,55 +9,20 @@ use inbox_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
 use crate::INBOX;
+use crate::packages::{self, run};
 use crate::server::Served;
-
-/// Where the SDKs are.
-fn folder() -> PathBuf {
-    let target = Path::new(INBOX).ancestors().nth(2);
-    target
-        .expect("the binary is two folders deep")
-        .join("mcp-clients")
-}
-
-#[track_caller]
-fn run(command: &mut Command) -> String {
-    let what = format!("{command:?}");
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{what} cannot be run: {error}"));
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-        String::from_utf8_lossy(&output.stderr).into_owned(),
-    );
-    assert!(output.status.success(), "{what}\n{out}\n{err}");
-    out
-}
 
 /// The scripts' folder, with the packages from npm.
 fn node() -> &'static Path {
     static NODE: OnceLock<PathBuf> = OnceLock::new();
     NODE.get_or_init(|| {
-        let folder = folder().join("node");
-        std::fs::create_dir_all(&folder).expect("the folder can be made");
-        let packages = [
-            "@modelcontextprotocol/sdk@1",
-            "@modelcontextprotocol/client@2",
-        ];
-        let is_there = ["sdk", "client"].iter().all(|name| {
-            let path = folder.join("node_modules/@modelcontextprotocol").join(name);
-            path.join("package.json").exists()
-        });
-        if !is_there {
-            let mut install = Command::new("npm");
-            install.args([
-                "install",
-                "--no-audit",
-                "--no-fund",
-                "--no-package-lock",
-                "--prefix",
-            ]);
-            run(install.arg(&folder).args(packages));
-        }
+        let folder = packages::npm(
+            packages::folder("mcp-clients").join("node"),
+            &[
+                ("@modelcontextprotocol/sdk", "1"),
+                ("@modelcontextprotocol/client", "2"),
+            ],
+        );
         // Packages are looked for beside the script.
         let script = folder.join("client.mjs");
         std::fs::write(&script, include_str!("client.mjs")).expect("the script can be written");
@@ -69,24 +34,8 @@ fn node() -> &'static Path {
 fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
-        let venv = folder().join("venv");
-        let python = venv.join("bin/python");
-        let has_it = Command::new(&python)
-            .args(["-c", "from mcp import Client"])
-            .output();
-        if !has_it.is_ok_and(|output| output.status.success()) {
-            run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
-            let mut install = Command::new(&python);
-            install.args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-            ]);
-            run(install.arg("mcp>=2.3,<3"));
-        }
-        python
+        let venv = packages::folder("mcp-clients").join("venv");
+        packages::pypi(&venv, "mcp>=2.3,<3", "from mcp import Client")
     })
 }
 
