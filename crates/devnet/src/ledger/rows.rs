@@ -245,6 +245,18 @@ impl Topic {
 }
 
 impl TopicMessage {
+    /// Reads a row of its columns, by their names.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(TopicMessage {
+            sequence: row.get("sequence")?,
+            consensus_at: row.get("consensus_at")?,
+            payer: row.get("payer")?,
+            message: row.get("message")?,
+            running_hash: row.get("running_hash")?,
+            chunk: row.get("chunk")?,
+        })
+    }
+
     pub(super) fn insert(&self, db: &Connection, topic: i64) -> rusqlite::Result<()> {
         db.prepare_cached(
             "INSERT INTO messages (topic, sequence, consensus_at, payer, message, running_hash, chunk)
@@ -274,16 +286,7 @@ impl TopicMessage {
             "SELECT sequence, consensus_at, payer, message, running_hash, chunk FROM messages
               WHERE topic = ?1 AND sequence > ?2 AND consensus_at <= ?3 ORDER BY sequence LIMIT ?4",
         )?
-        .query_map(params![topic, sequence, until, limit], |row| {
-            Ok(TopicMessage {
-                sequence: row.get(0)?,
-                consensus_at: row.get(1)?,
-                payer: row.get(2)?,
-                message: row.get(3)?,
-                running_hash: row.get(4)?,
-                chunk: row.get(5)?,
-            })
-        })?
+        .query_map(params![topic, sequence, until, limit], Self::read)?
         .collect()
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inbox_hedera::key::{Algorithm, hex};
-use inbox_hedera::proto::{AccountId, FixedCustomFee, Key};
+use inbox_hedera::proto::{AccountId, FixedCustomFee, Key, Timestamp};
 use prost::Message;
 use serde_json::{Value, json};
 
@@ -38,6 +38,14 @@ pub(super) fn nanos(text: &str) -> Option<i64> {
     let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
     let seconds: i64 = seconds.parse().ok()?;
     seconds.checked_mul(SECOND)?.checked_add(fraction)
+}
+
+/// Nanoseconds as Hedera writes a time.
+pub(super) fn timestamp(nanos: i64) -> Timestamp {
+    Timestamp {
+        seconds: nanos.div_euclid(SECOND),
+        nanos: i32::try_from(nanos.rem_euclid(SECOND)).unwrap_or_default(),
+    }
 }
 
 pub(super) fn base64(bytes: &[u8]) -> String {

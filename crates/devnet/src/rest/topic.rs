@@ -95,7 +95,7 @@ pub(super) fn messages(house: &House, name: &str, query: &Query) -> Answer {
     let ledger = house.ledger();
     let mut statement = ledger.db().prepare_cached(&text)?;
     let page: Vec<TopicMessage> = statement
-        .query_map(rusqlite::params_from_iter(values), read)?
+        .query_map(rusqlite::params_from_iter(values), TopicMessage::read)?
         .collect::<rusqlite::Result<_>>()?;
     let shown: Vec<Value> = page
         .iter()
@@ -127,17 +127,6 @@ fn name_of(compare: super::Compare) -> &'static str {
     }
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<TopicMessage> {
-    Ok(TopicMessage {
-        sequence: row.get(0)?,
-        consensus_at: row.get(1)?,
-        payer: row.get(2)?,
-        message: row.get(3)?,
-        running_hash: row.get(4)?,
-        chunk: row.get(5)?,
-    })
-}
-
 pub(super) fn message(house: &House, name: &str, number: &str) -> Answer {
     let topic = found(house, name)?;
     let number: i64 = number
@@ -163,5 +152,5 @@ pub(super) fn message_at(house: &House, at: &str) -> Answer {
     )?;
     let mut rows = statement.query([at])?;
     let row = rows.next()?.ok_or(Refused::NotFound)?;
-    Ok(shown(row.get(6)?, &read(row)?))
+    Ok(shown(row.get("topic")?, &TopicMessage::read(row)?))
 }

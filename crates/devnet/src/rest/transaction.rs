@@ -1,6 +1,6 @@
 //! Transactions and what came of them.
 
-use inbox_hedera::proto::{AccountId, Code, TransactionRecord};
+use inbox_hedera::proto::{AccountId, Code, TransactionId, TransactionRecord};
 use prost::Message;
 use rusqlite::Row;
 use serde_json::{Value, json};
@@ -14,7 +14,9 @@ const COLUMNS: &str = "consensus_at, payer, kind, status, record, entity, max_fe
 fn read(row: &Row<'_>) -> rusqlite::Result<Value> {
     let bytes: Vec<u8> = row.get("record")?;
     let record = TransactionRecord::decode(bytes.as_slice()).unwrap_or_default();
-    let (payer, start): (i64, i64) = (row.get("payer")?, row.get("valid_start")?);
+    let start: i64 = row.get("valid_start")?;
+    let named = record.transaction_id.unwrap_or_default().account_id;
+    let named = named.as_ref().and_then(AccountId::num).unwrap_or_default();
     let transfers: Vec<Value> = record
         .transfer_list
         .unwrap_or_default()
@@ -65,7 +67,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Value> {
         "staking_reward_transfers": [],
         "token_transfers": [],
         "transaction_hash": form::base64(&record.transaction_hash),
-        "transaction_id": format!("{}-{seconds}-{nanos:09}", id(payer)),
+        "transaction_id": format!("{}-{seconds}-{nanos:09}", id(named)),
         "transfers": transfers,
         "valid_duration_seconds": row.get::<_, i64>("valid_seconds")?.to_string(),
         "valid_start_timestamp": time(start),
@@ -78,16 +80,23 @@ pub(super) fn show(house: &House, name: &str, query: &Query) -> Answer {
     let (payer, start) = name.split_once('-').ok_or_else(invalid)?;
     let payer = form::number(payer).ok_or_else(invalid)?;
     let start = form::nanos(&start.replacen('-', ".", 1)).ok_or_else(invalid)?;
-    let wanted = query.get("scheduled").map(|text| text == "true");
+    // What is scheduled has the id of who scheduled it, whoever pays for it.
+    let mut id = TransactionId::new(AccountId::of(payer), form::timestamp(start));
+    let plain = id.encode_to_vec();
+    id.scheduled = true;
+    let scheduled = id.encode_to_vec();
+    let (first, second) = match query.get("scheduled") {
+        Some("true") => (scheduled.clone(), scheduled),
+        Some(_) => (plain.clone(), plain),
+        None => (plain, scheduled),
+    };
     let ledger = house.ledger();
     let mut statement = ledger.db().prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM transactions WHERE payer = ?1 AND valid_start = ?2
-            AND (?3 IS NULL OR is_scheduled = ?3) ORDER BY consensus_at"
+        "SELECT {COLUMNS} FROM transactions WHERE id IN (?1, ?2) ORDER BY consensus_at"
     ))?;
     let found: Vec<Value> = statement
-        .query_map((payer, start, wanted), read)?
+        .query_map((first, second), read)?
         .collect::<rusqlite::Result<_>>()?;
-    // What is scheduled may be paid for by another account, and has the id of the one who scheduled it.
     if found.is_empty() {
         return Err(Refused::NotFound);
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use inbox_devnet::ledger::{NODE, TREASURY, TREASURY_KEY};
+use inbox_devnet::ledger::{NODE, TREASURY, TREASURY_KEY, funded};
 use inbox_devnet::{Devnet, Options};
 use inbox_hedera::grpc::{CallError, Channel, framed, framed_bytes};
 use inbox_hedera::key::PrivateKey;
 use inbox_hedera::proto::{
     AccountId, Answered, Asked, Code, CreateTopicBody, Data, Query, ReceiptQuery, Response,
-    Timestamp, TopicId, TopicQuery, TopicResponse, TransactionBody, TransactionId,
-    TransactionReceipt, TransactionResponse,
+    Schedulable, SchedulableBody, ScheduleCreateBody, Timestamp, TopicId, TopicQuery,
+    TopicResponse, TransactionBody, TransactionId, TransactionReceipt, TransactionResponse,
 };
 use prost::Message;
 use serde_json::Value;
@@ -140,6 +140,45 @@ async fn what_was_answered_is_at_the_mirror_at_once() {
         }
     }
     assert_eq!(found, [2, 3, 4, 5, 6, 7]);
+}
+
+#[tokio::test]
+async fn what_was_scheduled_is_found_by_the_id_of_who_scheduled_it_whoever_pays() {
+    let mut client = Client::start().await;
+    let payer = funded().unwrap().remove(0);
+    let topic = client.topic().await;
+    let Data::SubmitMessage(submit) = message(topic, "later") else {
+        return;
+    };
+    let mut body = client.body(Data::ScheduleCreate(ScheduleCreateBody {
+        scheduled: Some(SchedulableBody {
+            transaction_fee: 100_000_000,
+            memo: String::new(),
+            data: Some(Schedulable::SubmitMessage(submit)),
+        }),
+        payer_account_id: Some(AccountId::of(payer.num)),
+        ..ScheduleCreateBody::default()
+    }));
+    body.memo = "a memo".into();
+    let transaction = body.sign([&client.key, &payer.key]).unwrap();
+    let path = "/proto.ScheduleService/createSchedule";
+    client.node.call(path, framed(&transaction)).await.unwrap();
+    let start = body.transaction_id.unwrap().valid_start.unwrap();
+    let id = format!("0.0.{TREASURY}-{}-{:09}", start.seconds, start.nanos);
+    let (status, both) = client.get(&format!("transactions/{id}")).await;
+    assert_eq!(
+        (status, both["transactions"].as_array().unwrap().len()),
+        (200, 2)
+    );
+    let (_, one) = client
+        .get(&format!("transactions/{id}?scheduled=true"))
+        .await;
+    assert_eq!(one["transactions"][0]["name"], "CONSENSUSSUBMITMESSAGE");
+    assert_eq!(one["transactions"][0]["transaction_id"], id);
+    let (_, one) = client
+        .get(&format!("transactions/{id}?scheduled=false"))
+        .await;
+    assert_eq!(one["transactions"][0]["name"], "SCHEDULECREATE");
 }
 
 #[tokio::test]
