@@ -1,6 +1,7 @@
 //! Programs that others made, as peers of the tests: from npm and PyPI by name, into a folder under the target folder. Without
 //! them a test fails and says so.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,30 +30,47 @@ pub(crate) fn run(command: &mut Command) -> String {
 
 /// Packages from npm, each as name and version, in a folder beside which scripts find them.
 pub(crate) fn npm(folder: PathBuf, packages: &[(&str, &str)]) -> PathBuf {
-    std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let is_there = packages.iter().all(|(name, _)| {
-        let path = folder.join("node_modules").join(name);
-        path.join("package.json").exists()
-    });
-    if !is_there {
-        let mut install = Command::new("npm");
-        install.args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--no-package-lock",
-            "--prefix",
-        ]);
-        let named = packages
-            .iter()
-            .map(|(name, version)| format!("{name}@{version}"));
-        run(install.arg(&folder).args(named));
+    let named: Vec<String> = packages
+        .iter()
+        .map(|(name, version)| format!("{name}@{version}"))
+        .collect();
+    let _alone = lock(&folder);
+    let list = "packages.txt";
+    if std::fs::read_to_string(folder.join(list)).is_ok_and(|had| had == named.join(" ")) {
+        return folder;
     }
+    // Beside its place first: what was interrupted is not taken for a whole.
+    let beside = folder.with_extension("part");
+    let _ = std::fs::remove_dir_all(&beside);
+    std::fs::create_dir_all(&beside).expect("the folder can be made");
+    let mut install = Command::new("npm");
+    install.args([
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--no-package-lock",
+        "--loglevel=error",
+        "--prefix",
+    ]);
+    run(install.arg(&beside).args(&named));
+    std::fs::write(beside.join(list), named.join(" ")).expect("the list can be written");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::rename(&beside, &folder).expect("the folder can be moved to its place");
     folder
+}
+
+/// One installs at a time, in this process and in others: two npm in one folder spoil each other's work.
+fn lock(place: &Path) -> File {
+    let parent = place.parent().expect("it is in a folder");
+    std::fs::create_dir_all(parent).expect("the folder can be made");
+    let file = File::create(place.with_extension("lock")).expect("the lock can be made");
+    file.lock().expect("the lock can be taken");
+    file
 }
 
 /// The Python that has a package from PyPI; `proof` is what can be run once it is there.
 pub(crate) fn pypi(venv: &Path, package: &str, proof: &str) -> PathBuf {
+    let _alone = lock(venv);
     let python = venv.join("bin/python");
     let has_it = Command::new(&python).args(["-c", proof]).output();
     if !has_it.is_ok_and(|output| output.status.success()) {

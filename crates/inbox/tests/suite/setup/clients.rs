@@ -1,13 +1,14 @@
 //! The real clients, from npm, read what `setup` wrote. Without npm these tests fail: a set-up that no client has
 //! read is not tested.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use inbox_testkit::sandbox::TempDir;
 use serde_json::Value;
 
 use super::home::Home;
+use crate::packages;
 
 /// A client's package and version, and the program in it.
 pub(crate) struct Package {
@@ -36,43 +37,11 @@ const GEMINI: Package = Package {
 
 /// The program of a package, installed once below the build's own folder.
 pub(crate) fn installed(package: &Package) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let short = package.name.rsplit('/').next().unwrap();
-    let place = target
-        .join("clients")
-        .join(format!("{short}-{}", package.version));
-    let program = place.join("node_modules/.bin").join(package.program);
-    if program.exists() {
-        return program;
-    }
-    let parent = place.parent().unwrap();
-    std::fs::create_dir_all(parent).unwrap();
-    // Beside its place first: a second test that installs at the same time finds all of it or nothing.
-    let beside = parent.join(format!(".{short}-{}", std::process::id()));
-    std::fs::create_dir_all(&beside).unwrap();
-    let output = Command::new("npm")
-        .args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-            "--prefix",
-        ])
-        .arg(&beside)
-        .arg(format!("{}@{}", package.name, package.version))
-        .output()
-        .expect("npm is needed to install the clients that this test runs");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "npm cannot install {}: {complaint}",
-        package.name
-    );
-    if std::fs::rename(&beside, &place).is_err() {
-        let _ = std::fs::remove_dir_all(&beside);
-    }
-    assert!(program.exists(), "{}", program.display());
-    program
+    let place =
+        packages::folder("clients").join(format!("{short}_{}", package.version.replace('.', "_")));
+    let folder = packages::npm(place, &[(package.name, package.version)]);
+    folder.join("node_modules/.bin").join(package.program)
 }
 
 /// Runs a client in the home's project, as its user would.
