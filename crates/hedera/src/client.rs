@@ -38,6 +38,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// A transaction is valid from so long ago, because a node's clock may be behind ours.
 const BACK: i64 = 3_000_000_000;
 
+/// The ids of a client are up to so far from the clock, in nanoseconds.
+const MOST_OFFSET: i64 = 10_000_000;
+
 const SECOND: i64 = 1_000_000_000;
 
 /// A client of some nodes, for one who pays.
@@ -107,7 +110,7 @@ impl Client {
             nodes,
             operator,
             last_start: AtomicI64::new(0),
-            offset: i64::from(u32::from_le_bytes(offset)) % SECOND,
+            offset: i64::from(u32::from_le_bytes(offset)) % MOST_OFFSET,
             valid_seconds: VALID_SECONDS,
             patience: None,
         }

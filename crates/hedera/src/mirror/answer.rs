@@ -158,7 +158,7 @@ pub(super) fn fee(value: &Value) -> Option<FixedCustomFee> {
         .strip_prefix("0.0.")?;
     Some(FixedCustomFee {
         fixed_fee: Some(FixedFee {
-            amount: value["amount"].as_i64()?,
+            amount: value["amount"].as_i64().filter(|&amount| amount > 0)?,
             denominating_token_id: token,
         }),
         fee_collector_account_id: Some(crate::proto::AccountId::of(collector.parse().ok()?)),

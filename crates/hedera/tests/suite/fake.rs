@@ -18,7 +18,9 @@ use inbox_hedera::proto::{
     TransactionResponse,
 };
 use inbox_hedera::transaction::Signed;
+use rustls::ServerConfig;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use crate::liar::Script;
 
@@ -72,7 +74,18 @@ impl Fake {
         account: i64,
         answer: impl FnMut(bool) -> Reply + Send + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Fake::start_on(account, "127.0.0.1:0", None, answer).await
+    }
+
+    /// The same at this address, by TLS where there is a certificate.
+    pub(crate) async fn start_on(
+        account: i64,
+        address: &str,
+        tls: Option<ServerConfig>,
+        answer: impl FnMut(bool) -> Reply + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let acceptor = tls.map(|tls| TlsAcceptor::from(Arc::new(tls)));
         let address = listener.local_addr().unwrap().to_string();
         let sent = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&sent);
@@ -83,10 +96,21 @@ impl Fake {
                 let service = service_fn(move |request| {
                     reply(Arc::clone(&kept), Arc::clone(&answer), request)
                 });
-                tokio::spawn(
-                    Builder::new(TokioExecutor::new())
-                        .serve_connection(TokioIo::new(stream), service),
-                );
+                let builder = Builder::new(TokioExecutor::new());
+                let acceptor = acceptor.clone();
+                tokio::spawn(async move {
+                    let Some(acceptor) = acceptor else {
+                        let _ = builder
+                            .serve_connection(TokioIo::new(stream), service)
+                            .await;
+                        return;
+                    };
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        let _ = builder
+                            .serve_connection(TokioIo::new(stream), service)
+                            .await;
+                    }
+                });
             }
         });
         Fake {

@@ -122,7 +122,7 @@ async fn the_address_book_says_where_the_nodes_are() {
 }
 
 /// A mirror that answers each path by this, and the paths that it was asked for.
-fn mirror(
+pub(crate) fn mirror(
     mut answer: impl FnMut(&str) -> Value + Send + 'static,
 ) -> (Mirror, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,17 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use inbox_hedera::client::Asking;
 use inbox_hedera::grpc::{CallError, Channel, framed};
-use inbox_hedera::proto::{TopicQuery, TopicResponse};
+use inbox_hedera::key::hex;
+use inbox_hedera::network::Network;
+use inbox_hedera::proto::{Code, CryptoTransferBody, Data, TopicQuery, TopicResponse};
 use inbox_hedera::tls;
 use prost::Message;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{RootCertStore, ServerConfig};
+use serde_json::json;
 use sha2::{Digest, Sha384};
 
 use crate::certs::{Authority, Certificate, Validity};
+use crate::fake::{Fake, receipt, says};
 use crate::liar::{End, Liar};
+use crate::net::treasury;
 
 /// A folder that goes with the test.
 struct Folder(PathBuf);
@@ -37,8 +43,8 @@ fn der(file: &Path) -> CertificateDer<'static> {
     CertificateDer::from_pem_file(file).unwrap()
 }
 
-/// A mirror with this certificate, which streams one message.
-async fn served(certificate: &Certificate) -> Liar {
+/// A server with this certificate.
+fn server(certificate: &Certificate) -> ServerConfig {
     let key = PrivateKeyDer::from_pem_file(&certificate.key).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -48,11 +54,16 @@ async fn served(certificate: &Certificate) -> Liar {
         .with_single_cert(vec![der(&certificate.cert)], key)
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec()];
+    config
+}
+
+/// A mirror with this certificate, which streams one message.
+async fn served(certificate: &Certificate) -> Liar {
     let message = TopicResponse {
         sequence_number: 7,
         ..TopicResponse::default()
     };
-    Liar::start_with(vec![(vec![message], End::Wait)], Some(config)).await
+    Liar::start_with(vec![(vec![message], End::Wait)], Some(server(certificate))).await
 }
 
 /// The number of the first message that a channel gives.
@@ -118,4 +129,43 @@ async fn a_node_is_known_by_the_hash_of_its_certificate_alone() {
             .contains("not the one in the address book"),
         "{refused}"
     );
+}
+
+#[tokio::test]
+async fn of_a_public_network_the_book_says_where_the_nodes_are_and_by_what_they_are_known() {
+    let folder = Folder::new("book-tls");
+    let authority = Authority::new(&folder.0, "any");
+    let own = authority.self_signed("node", "DNS:any.example", Validity::Now);
+    let hash = hex(&tls::hash(&der(&own.cert)));
+    // Nodes are known by their port, and of this machine's addresses one is free.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let host = format!("127.77.{high}.{}", low.max(1));
+    let mut answers = [says(Code::Ok), receipt(Some(Code::Success))].into_iter();
+    let node = Fake::start_on(9, &format!("{host}:50212"), Some(server(&own)), move |_| {
+        answers.next().unwrap()
+    })
+    .await;
+    let book = json!({
+        "nodes": [{
+            "node_account_id": "0.0.9",
+            "node_cert_hash": format!("0x{hash}"),
+            "service_endpoints": [
+                { "domain_name": "", "ip_address_v4": host, "port": 50211 },
+                { "domain_name": "", "ip_address_v4": host, "port": 50212 },
+            ],
+        }],
+        "links": { "next": null },
+    });
+    let (mirror, _) = crate::mirror::mirror(move |_| book.clone());
+    let file = folder.0.join("network.json");
+    let text = json!({ "network": "testnet", "mirrorRest": mirror.base() });
+    std::fs::write(&file, text.to_string()).unwrap();
+    let network = Network::named(file.to_str().unwrap()).unwrap();
+    let network = tokio::task::spawn_blocking(|| network.with_address_book());
+    let network = network.await.unwrap().unwrap();
+    assert_eq!(network.nodes, [node.at()]);
+    let transfer = Asking::of(Data::CryptoTransfer(CryptoTransferBody::default()));
+    let happened = network.client(treasury()).execute(&transfer).await;
+    assert!(happened.is_ok(), "{happened:?}");
+    assert_eq!(node.sent().len(), 1);
 }
