@@ -1,17 +1,23 @@
 //! Calls as gRPC frames them over HTTP/2: five bytes before each message, and how the call ended in the trailers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Incoming};
-use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, TE};
 use hyper::{Method, Request, Response, Uri};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use prost::Message;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio_rustls::TlsConnector;
 
 /// What stands before a message: whether it is compressed, and its length.
 pub const HEAD: usize = 5;
@@ -28,11 +34,21 @@ pub const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 /// What a body of calls is.
 pub const KIND: HeaderValue = HeaderValue::from_static("application/grpc");
 
+/// How long it takes at most to be connected.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether a server that has nothing to say is still there, and how long it may take to say so.
+const PING: Duration = Duration::from_mins(1);
+const PONG: Duration = Duration::from_secs(15);
+
 /// A call that did not end well.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CallError {
-    /// Nobody is there, or the way there broke. Whether the call arrived is not known.
+    /// Nobody is there: the call never left.
     #[error("{0} cannot be reached: {1}")]
+    Away(String, String),
+    /// The way there broke. Whether the call arrived is not known.
+    #[error("the connection to {0} broke: {1}")]
     Unreachable(String, String),
     /// No answer came in time. Whether the call arrived is not known.
     #[error("{0} did not answer in time")]
@@ -91,18 +107,33 @@ pub fn unframed(buffer: &mut BytesMut) -> Result<Option<Bytes>, CallError> {
 /// A connection to one server. Calls share it, and it is made again when it broke.
 pub struct Channel {
     address: String,
-    sender: tokio::sync::Mutex<Option<SendRequest<Full<Bytes>>>>,
+    tls: Option<Arc<ClientConfig>>,
+    sender: Mutex<Option<Sender>>,
     timeout: Duration,
 }
+
+type Sender = SendRequest<Full<Bytes>>;
 
 impl Channel {
     /// A connection to `host:port`, made by the first call.
     pub fn new(address: impl Into<String>, timeout: Duration) -> Self {
         Channel {
             address: address.into(),
-            sender: tokio::sync::Mutex::new(None),
+            tls: None,
+            sender: Mutex::new(None),
             timeout,
         }
+    }
+
+    /// The same by TLS.
+    pub fn secured(mut self, tls: Arc<ClientConfig>) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Sets how long a call may take.
+    pub fn within(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// Where it goes.
@@ -110,41 +141,95 @@ impl Channel {
         &self.address
     }
 
-    async fn connected(&self) -> Result<SendRequest<Full<Bytes>>, CallError> {
+    async fn connected(&self) -> Result<Sender, CallError> {
         let mut kept = self.sender.lock().await;
         if let Some(sender) = kept.as_ref().filter(|sender| !sender.is_closed()) {
             return Ok(sender.clone());
         }
-        let stream = TcpStream::connect(&self.address)
+        let sender = tokio::time::timeout(CONNECT, Box::pin(self.connect()))
             .await
-            .map_err(|error| self.broken(&error))?;
-        let _ = stream.set_nodelay(true);
-        let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream))
-            .await
-            .map_err(|error| self.broken(&error))?;
-        // Ends with the last sender, or when the other side goes.
-        tokio::spawn(connection);
+            .map_err(|_| self.away(&"it does not answer"))??;
         *kept = Some(sender.clone());
         Ok(sender)
+    }
+
+    async fn connect(&self) -> Result<Sender, CallError> {
+        let stream = TcpStream::connect(&self.address)
+            .await
+            .map_err(|error| self.away(&error))?;
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else {
+            return self.speak(stream).await;
+        };
+        let (host, _) = self
+            .address
+            .rsplit_once(':')
+            .ok_or_else(|| self.away(&"there is no port"))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| self.away(&error))?;
+        let stream = TlsConnector::from(Arc::clone(tls))
+            .connect(name, stream)
+            .await
+            .map_err(|error| self.away(&error))?;
+        self.speak(stream).await
+    }
+
+    async fn speak(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    ) -> Result<Sender, CallError> {
+        let (sender, connection) = Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PONG)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.away(&error))?;
+        // Ends with the last sender, or when the other side goes.
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    /// Drops a connection that does not answer, so that the next call makes a new one.
+    async fn forget(&self) {
+        *self.sender.lock().await = None;
+    }
+
+    fn away(&self, error: &dyn std::fmt::Display) -> CallError {
+        CallError::Away(self.address.clone(), error.to_string())
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> CallError {
         CallError::Unreachable(self.address.clone(), error.to_string())
     }
 
-    async fn send(&self, path: &str, message: Bytes) -> Result<Response<Incoming>, CallError> {
-        let uri: Uri = format!("http://{}{path}", self.address)
+    fn request(&self, path: &str, message: Bytes) -> Result<Request<Full<Bytes>>, CallError> {
+        let scheme = self.tls.as_ref().map_or("http", |_| "https");
+        let uri: Uri = format!("{scheme}://{}{path}", self.address)
             .parse()
-            .map_err(|error| self.broken(&error))?;
+            .map_err(|error| self.away(&error))?;
         let mut request = Request::new(Full::new(message));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, KIND);
         headers.insert(TE, HeaderValue::from_static("trailers"));
-        let mut sender = self.connected().await?;
+        Ok(request)
+    }
+
+    async fn send(
+        &self,
+        mut sender: Sender,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallError> {
         let response = sender.send_request(request).await;
-        let response = response.map_err(|error| self.broken(&error))?;
+        let response = response.map_err(|error| {
+            // The connection had ended before: the call never left.
+            if error.is_canceled() {
+                self.away(&error)
+            } else {
+                self.broken(&error)
+            }
+        })?;
         if !response.status().is_success() {
             let status = response.status();
             return Err(CallError::Unreadable(format!(
@@ -156,10 +241,24 @@ impl Channel {
         Ok(response)
     }
 
+    /// Connects and sends; once more where the connection turns out to have ended before.
+    async fn begin(&self, path: &str, message: Bytes) -> Result<Response<Incoming>, CallError> {
+        let request = self.request(path, message)?;
+        let sender = self.connected().await?;
+        match self.send(sender, request.clone()).await {
+            Err(CallError::Away(..)) => {
+                self.forget().await;
+                let sender = self.connected().await?;
+                self.send(sender, request).await
+            }
+            other => other,
+        }
+    }
+
     /// One message for one.
     pub async fn call(&self, path: &str, message: Bytes) -> Result<Bytes, CallError> {
         let one = async {
-            let response = self.send(path, message).await?;
+            let response = self.begin(path, message).await?;
             let body = Limited::new(response.into_body(), MOST + HEAD)
                 .collect()
                 .await;
@@ -171,15 +270,25 @@ impl Channel {
             let found = unframed(&mut buffer)?;
             found.ok_or_else(|| CallError::Unreadable("there is no message".into()))
         };
-        tokio::time::timeout(self.timeout, one)
-            .await
-            .unwrap_or_else(|_| Err(CallError::TimedOut(self.address.clone())))
+        self.in_time(one).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        one: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        match tokio::time::timeout(self.timeout, one).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                self.forget().await;
+                Err(CallError::TimedOut(self.address.clone()))
+            }
+        }
     }
 
     /// One message for a stream of them.
     pub async fn stream(&self, path: &str, message: Bytes) -> Result<Streamed, CallError> {
-        let begun = tokio::time::timeout(self.timeout, self.send(path, message)).await;
-        let response = begun.unwrap_or_else(|_| Err(CallError::TimedOut(self.address.clone())))?;
+        let response = self.in_time(self.begin(path, message)).await?;
         Ok(Streamed {
             address: self.address.clone(),
             body: response.into_body(),

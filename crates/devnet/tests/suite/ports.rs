@@ -247,7 +247,7 @@ async fn what_is_no_call_of_the_devnets_is_told_so() {
     assert_eq!(Code::from(response.precheck_code), Code::InvalidTransaction);
     let nobody = Channel::new("127.0.0.1:1", Duration::from_secs(5));
     let refused = nobody.call(RECEIPT, framed_bytes(b"")).await.unwrap_err();
-    assert!(matches!(refused, CallError::Unreachable(..)));
+    assert!(matches!(refused, CallError::Away(..)));
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-hedera", &["inbox-hcs"]),
     ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
     ("inbox-hcs", &["inbox-core", "inbox-wire"]),
+    ("inbox-bridge", &["inbox-core", "inbox-hcs", "inbox-hedera"]),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
@@ -25,8 +26,10 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "inbox-wire",
             "inbox-store",
             "inbox-ops",
+            "inbox-hcs",
             "inbox-hedera",
             "inbox-devnet",
+            "inbox-bridge",
         ],
     ),
     ("inbox", &["inbox-surfaces"]),

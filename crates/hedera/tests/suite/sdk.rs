@@ -1,7 +1,5 @@
 //! What the official SDK wrote is read here as it was meant, and what is written here is what it would have written.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-
 use inbox_hedera::key::{Algorithm, PrivateKey, PublicKey, hex, unhex};
 use inbox_hedera::proto::{
     AccountId, Data, FixedFee, Key, Schedulable, SubmitMessageBody, Timestamp, TopicId,
@@ -14,7 +12,7 @@ use prost::Message;
 use serde_json::Value;
 
 fn vectors() -> Value {
-    serde_json::from_str(include_str!("vectors/sdk.json")).unwrap()
+    serde_json::from_str(include_str!("../vectors/sdk.json")).unwrap()
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
