@@ -7,7 +7,7 @@ use inbox_hedera::transaction::{MAX_MEMO, MAX_VALID_SECONDS, Signed, Unreadable}
 use prost::Message;
 use rusqlite::Connection;
 
-use super::genesis::NODE;
+use super::genesis::NODES;
 use super::rows::{Account, Topic};
 use super::{Fault, Refused, fee};
 
@@ -90,7 +90,8 @@ fn named(body: &TransactionBody, now: i64) -> Result<TransactionId, Code> {
     if id.scheduled || id.nonce != 0 {
         return Err(Code::TransactionIdFieldNotAllowed);
     }
-    if body.node_account_id.as_ref().and_then(AccountId::num) != Some(NODE) {
+    let node = body.node_account_id.as_ref().and_then(AccountId::num);
+    if !node.is_some_and(|node| NODES.contains(&node)) {
         return Err(Code::InvalidNodeAccount);
     }
     let seconds = body.valid_duration.map_or(0, |duration| duration.seconds);

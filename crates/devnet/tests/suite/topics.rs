@@ -197,8 +197,10 @@ fn a_node_lets_in_what_is_whole_timely_new_signed_and_paid_for() {
 
     let fresh = |net: &Net| net.body(&one, message(topic, "hello"));
     let mut body = fresh(&net);
-    body.node_account_id = Some(AccountId::of(4));
+    body.node_account_id = Some(AccountId::of(10));
     assert_eq!(net.offer(&body, &[&one]), Code::InvalidNodeAccount);
+    body.node_account_id = Some(AccountId::of(9));
+    assert_eq!(net.offer(&body, &[&one]), Code::Ok);
     let mut body = fresh(&net);
     body.transaction_fee = 1;
     assert_eq!(net.offer(&body, &[&one]), Code::InsufficientTxFee);
