@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, Refusal};
 use inbox_devnet::ledger::{Ledger, LedgerError, TREASURY, TREASURY_KEY, funded};
-use inbox_devnet::{Devnet, Options, StartError};
+use inbox_devnet::{Devnet, NoTrouble, Options, StartError, Trouble};
 use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
 use serde_json::json;
 
@@ -33,13 +33,20 @@ pub(super) fn describe(command: Command) -> Command {
     command
         .about("Run a Hedera network in this process, to develop against")
         .long_about(
-            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.",
+            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.\n\nFor the tests of programs that must live with a network, things go wrong on request: the next N transactions find the node busy (busy=N), or happen and their answer is lost (lose=N); the next N questions for a receipt find none (late=N); every call takes longer (slow=200ms); the mirror is behind (lag=2s). POST /devnet/faults on the REST port asks for the same while it runs.",
         )
         .disable_help_subcommand(true)
         .arg(address("node", "127.0.0.1:50211", "Take transactions here; port 0 is a free one"))
         .arg(address("mirror", "127.0.0.1:5600", "Stream topics and answer REST here"))
         .arg(address("rest", "127.0.0.1:5551", "Answer REST here"))
         .arg(data())
+        .arg(
+            Arg::new("fault")
+                .long("fault")
+                .value_name("FAULT")
+                .action(ArgAction::Append)
+                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME; repeatable"),
+        )
         .subcommand(
             Command::new("accounts").about("Print accounts that have something, and their keys"),
         )
@@ -61,6 +68,18 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
 fn file(matches: &ArgMatches) -> PathBuf {
     let text = matches.get_one::<String>("data");
     PathBuf::from(text.map_or(DATA, String::as_str))
+}
+
+fn faults(matches: &ArgMatches) -> Result<Vec<Trouble>, Refusal> {
+    let asked = matches.get_many::<String>("fault").into_iter().flatten();
+    asked
+        .map(|text| {
+            text.parse().map_err(|no: NoTrouble| {
+                Refusal::input(format!("--fault {no}"))
+                    .hint("inbox devnet --fault busy=3 --fault lag=2s")
+            })
+        })
+        .collect()
 }
 
 fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
@@ -87,6 +106,7 @@ fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
         mirror: address("mirror")?,
         rest: address("rest")?,
         data: Some(data),
+        faults: faults(matches)?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -127,6 +147,7 @@ fn refused(error: StartError) -> Refusal {
     match error {
         StartError::Listen(..) => Refusal::new(Code::Storage, message)
             .hint("inbox devnet --node 127.0.0.1:0 --mirror 127.0.0.1:0 --rest 127.0.0.1:0 takes free ports"),
+        StartError::Thread(_) => Refusal::new(Code::Internal, message),
         StartError::Ledger(LedgerError::InUse(_)) => Refusal::new(Code::Storage, message)
             .hint("inbox devnet --data FILE keeps another ledger"),
         StartError::Ledger(_) => Refusal::new(Code::Storage, message)
