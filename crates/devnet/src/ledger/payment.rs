@@ -5,7 +5,7 @@ use inbox_hedera::proto::{
 };
 use prost::Message;
 
-use super::genesis::{NODE, TREASURY};
+use super::genesis::{NODES, TREASURY};
 use super::offer::Offered;
 use super::precheck::{self, Checked};
 use super::{Fault, Ledger, Offer, Refused, ask, fee};
@@ -120,7 +120,7 @@ fn covers(transfer: &CryptoTransferBody, checked: &Checked, price: u64) -> Resul
         let wanted = given.unsigned_abs() + checked.fee.unsigned_abs();
         return Err(short(Code::InsufficientPayerBalance, wanted));
     }
-    match amount_of(NODE).map(u64::try_from) {
+    match NODES.clone().find_map(amount_of).map(u64::try_from) {
         Some(Ok(amount)) if amount >= price => Ok(()),
         Some(Ok(_)) => Err(short(Code::InsufficientTxFee, price)),
         _ => Err(Code::InvalidReceivingNodeAccount.into()),
