@@ -37,7 +37,8 @@ pub(super) fn nanos(text: &str) -> Option<i64> {
     }
     let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
     let seconds: i64 = seconds.parse().ok()?;
-    seconds.checked_mul(SECOND)?.checked_add(fraction)
+    // Mirrors take ten digits of seconds, which is later than can be counted here.
+    Some(seconds.saturating_mul(SECOND).saturating_add(fraction))
 }
 
 /// Nanoseconds as Hedera writes a time.

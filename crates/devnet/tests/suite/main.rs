@@ -4,9 +4,14 @@
 
 mod calls;
 mod client;
+mod crash;
 mod mirror;
 mod money;
 mod net;
+mod pages;
 mod ports;
+mod questions;
 mod schedules;
+mod sums;
 mod topics;
+mod trouble;

@@ -8,7 +8,8 @@ use inbox_core::{Code, Refusal};
 use inbox_devnet::ledger::{Ledger, LedgerError, TREASURY, TREASURY_KEY, funded};
 use inbox_devnet::{Devnet, NoTrouble, Options, StartError, Trouble};
 use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use crate::cli::{Context, Ended};
 
@@ -91,55 +92,66 @@ fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
             )
         })
     };
-    let data = file(matches);
-    if let Some(folder) = data
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let folder = folder.display();
-            Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
-        })?;
-    }
     let options = Options {
         node: address("node")?,
         mirror: address("mirror")?,
         rest: address("rest")?,
-        data: Some(data),
+        data: Some(file(matches)),
         faults: faults(matches)?,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
-    runtime.block_on(async {
-        let devnet = Devnet::start(&options).await.map_err(refused)?;
-        say(context, &devnet)?;
-        tokio::select! {
-            () = devnet.run() => Ok(()),
-            told = crate::http::signalled() => told,
-        }
-    })?;
+    let running = Running::start(&options)?;
+    if context.printer.is_json() {
+        context.printer.object("devnet", true, &running.json())?;
+    } else {
+        context.printer.raw(&running.text())?;
+    }
+    running.runtime.block_on(crate::http::signalled())?;
     Ok(Ended::Something)
 }
 
-fn say(context: &Context, devnet: &Devnet) -> Result<(), Refusal> {
-    let Devnet {
-        node, mirror, rest, ..
-    } = devnet;
-    if context.printer.is_json() {
-        let body = json!({
-            "node": node.to_string(),
-            "node_account_id": "0.0.3",
-            "mirror": mirror.to_string(),
-            "rest": format!("http://{rest}"),
-        });
-        return context.printer.object("devnet", true, &body);
+/// A devnet in this process; it ends with the value.
+pub(super) struct Running {
+    devnet: Devnet,
+    runtime: Runtime,
+}
+
+impl Running {
+    pub(super) fn start(options: &Options) -> Result<Self, Refusal> {
+        let folder = options.data.as_deref().and_then(Path::parent);
+        if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
+            })?;
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+        let devnet = runtime.block_on(Devnet::start(options)).map_err(refused)?;
+        Ok(Running { devnet, runtime })
     }
-    context.printer.raw(&format!(
-        "{node}  node 0.0.3\n{mirror}  mirror\nhttp://{rest}/api/v1  REST\ninbox devnet accounts prints accounts and their keys\n"
-    ))
+
+    /// Where it is, for people.
+    pub(super) fn text(&self) -> String {
+        let Devnet {
+            node, mirror, rest, ..
+        } = &self.devnet;
+        format!(
+            "{node}  node 0.0.3\n{mirror}  mirror\nhttp://{rest}/api/v1  REST\ninbox devnet accounts prints accounts and their keys\n"
+        )
+    }
+
+    /// Where it is, for programs.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "node": self.devnet.node.to_string(),
+            "node_account_id": "0.0.3",
+            "mirror": self.devnet.mirror.to_string(),
+            "rest": format!("http://{}", self.devnet.rest),
+        })
+    }
 }
 
 fn refused(error: StartError) -> Refusal {
