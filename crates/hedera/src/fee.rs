@@ -16,11 +16,11 @@ use crate::proto::{CustomFeeLimit, Data, FixedFee, TokenId};
 /// An hbar, in tinybars.
 pub const HBAR: u64 = 100_000_000;
 
-/// The most for a topic; and for one that takes fees, which costs two dollars.
+/// The most for a topic.
 pub const CREATE_TOPIC: u64 = 25 * HBAR;
-/// The same for one that takes fees.
+/// The most for a topic that takes fees, which costs two dollars.
 pub const CREATE_FEE_TOPIC: u64 = 100 * HBAR;
-/// The most for a message, an account, or a transfer.
+/// The most for a message, a transfer, or a change.
 pub const USUAL: u64 = 2 * HBAR;
 /// The most for a message to a topic that takes fees, which costs five cents.
 pub const SUBMIT_WITH_FEES: u64 = 5 * HBAR;

@@ -1,5 +1,6 @@
 //! Calls as gRPC frames them over HTTP/2: five bytes before each message, and how the call ended in the trailers.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio_rustls::TlsConnector;
+
+use crate::network::is_secure;
+use crate::tls;
 
 /// What stands before a message: whether it is compressed, and its length.
 pub const HEAD: usize = 5;
@@ -107,7 +111,8 @@ pub fn unframed(buffer: &mut BytesMut) -> Result<Option<Bytes>, CallError> {
 /// A connection to one server. Calls share it, and it is made again when it broke.
 pub struct Channel {
     address: String,
-    tls: Option<Arc<ClientConfig>>,
+    /// By TLS or plainly; or why it cannot be done.
+    tls: Option<Result<Arc<ClientConfig>, rustls::Error>>,
     sender: Mutex<Option<Sender>>,
     timeout: Duration,
 }
@@ -125,9 +130,19 @@ impl Channel {
         }
     }
 
-    /// The same by TLS.
+    /// The same by TLS where its port says so: known by the hash of its certificate, or by its name as the system's authorities
+    /// confirm it.
+    pub fn to(address: impl Into<String>, hash: Option<[u8; 48]>, timeout: Duration) -> Self {
+        let mut channel = Channel::new(address, timeout);
+        if is_secure(&channel.address) {
+            channel.tls = Some(hash.map_or_else(tls::by_authorities, tls::by_hash));
+        }
+        channel
+    }
+
+    /// The same by TLS, whatever its port.
     pub fn secured(mut self, tls: Arc<ClientConfig>) -> Self {
-        self.tls = Some(tls);
+        self.tls = Some(Ok(tls));
         self
     }
 
@@ -161,6 +176,7 @@ impl Channel {
         let Some(tls) = &self.tls else {
             return self.speak(stream).await;
         };
+        let tls = tls.as_ref().map_err(|error| self.away(error))?;
         let (host, _) = self
             .address
             .rsplit_once(':')
@@ -216,40 +232,15 @@ impl Channel {
         Ok(request)
     }
 
-    async fn send(
-        &self,
-        mut sender: Sender,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, CallError> {
-        let response = sender.send_request(request).await;
-        let response = response.map_err(|error| {
-            // The connection had ended before: the call never left.
-            if error.is_canceled() {
-                self.away(&error)
-            } else {
-                self.broken(&error)
-            }
-        })?;
-        if !response.status().is_success() {
-            let status = response.status();
-            return Err(CallError::Unreadable(format!(
-                "the server answered {status}"
-            )));
-        }
-        // A call that fails at once says so in the head.
-        ended(response.headers())?;
-        Ok(response)
-    }
-
     /// Connects and sends; once more where the connection turns out to have ended before.
     async fn begin(&self, path: &str, message: Bytes) -> Result<Response<Incoming>, CallError> {
         let request = self.request(path, message)?;
         let sender = self.connected().await?;
-        match self.send(sender, request.clone()).await {
+        match send(sender, &self.address, request.clone()).await {
             Err(CallError::Away(..)) => {
                 self.forget().await;
                 let sender = self.connected().await?;
-                self.send(sender, request).await
+                send(sender, &self.address, request).await
             }
             other => other,
         }
@@ -270,13 +261,6 @@ impl Channel {
             let found = unframed(&mut buffer)?;
             found.ok_or_else(|| CallError::Unreadable("there is no message".into()))
         };
-        self.in_time(one).await
-    }
-
-    async fn in_time<T>(
-        &self,
-        one: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, CallError> {
         match tokio::time::timeout(self.timeout, one).await {
             Ok(outcome) => outcome,
             Err(_) => {
@@ -286,35 +270,80 @@ impl Channel {
         }
     }
 
-    /// One message for a stream of them.
+    /// One message for a stream of them. Only the way there has to be made in time: a server may say nothing at all until it has
+    /// something to say.
     pub async fn stream(&self, path: &str, message: Bytes) -> Result<Streamed, CallError> {
-        let response = self.in_time(self.begin(path, message)).await?;
+        let request = self.request(path, message)?;
+        let sender = self.connected().await?;
+        let address = self.address.clone();
+        let head = async move { send(sender, &address, request).await };
         Ok(Streamed {
             address: self.address.clone(),
-            body: response.into_body(),
+            body: Stage::Head(Box::pin(head)),
             buffer: BytesMut::new(),
         })
     }
 }
 
+/// Sends a request, and gives the head of its answer.
+async fn send(
+    mut sender: Sender,
+    address: &str,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Incoming>, CallError> {
+    let response = sender.send_request(request).await;
+    let response = response.map_err(|error| {
+        let text = error.to_string();
+        // The connection had ended before: the call never left.
+        if error.is_canceled() {
+            CallError::Away(address.to_owned(), text)
+        } else {
+            CallError::Unreachable(address.to_owned(), text)
+        }
+    })?;
+    if !response.status().is_success() {
+        let status = response.status();
+        return Err(CallError::Unreadable(format!(
+            "the server answered {status}"
+        )));
+    }
+    // A call that fails at once says so in the head.
+    ended(response.headers())?;
+    Ok(response)
+}
+
+/// How far a stream is.
+enum Stage {
+    Head(Pin<Box<dyn Future<Output = Result<Response<Incoming>, CallError>> + Send + Sync>>),
+    Body(Incoming),
+}
+
 /// Messages that come one after the other.
 pub struct Streamed {
     address: String,
-    body: Incoming,
+    body: Stage,
     buffer: BytesMut,
 }
 
 impl Streamed {
-    /// The next message; nothing when the stream has ended as it should.
+    /// The next message; nothing when the stream has ended as it should. It may be given up at any time, and nothing is lost.
     pub async fn next(&mut self) -> Result<Option<Bytes>, CallError> {
         loop {
+            let body = match &mut self.body {
+                Stage::Body(body) => body,
+                Stage::Head(head) => {
+                    let response = head.as_mut().await?;
+                    self.body = Stage::Body(response.into_body());
+                    continue;
+                }
+            };
             if let Some(message) = unframed(&mut self.buffer)? {
                 return Ok(Some(message));
             }
-            if self.body.is_end_stream() {
+            if body.is_end_stream() {
                 return Ok(None);
             }
-            let Some(frame) = self.body.frame().await else {
+            let Some(frame) = body.frame().await else {
                 return Ok(None);
             };
             let frame = frame

@@ -13,6 +13,7 @@ pub mod mirror;
 pub mod network;
 pub mod proto;
 pub mod signature;
+pub mod stream;
 pub mod submit;
 pub mod tls;
 pub mod transaction;

@@ -9,10 +9,12 @@ mod known;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use inbox_hcs::TopicId;
 use thiserror::Error;
 
 use crate::client::{Client, NodeAt, Operator};
 use crate::mirror::{Mirror, MirrorError, NodeFacts};
+use crate::stream::{Since, Subscription};
 
 /// The port where nodes speak plainly, and where they speak TLS.
 const PLAIN: u16 = 50211;
@@ -106,6 +108,11 @@ impl Network {
     /// A client of its nodes, for one who pays.
     pub fn client(&self, operator: Operator) -> Client {
         Client::of(&self.nodes, &self.hashes, operator)
+    }
+
+    /// The messages of a topic as they come.
+    pub fn subscribe(&self, topic: TopicId, since: Since) -> Subscription {
+        Subscription::new(&self.stream, topic, since)
     }
 
     /// The same with the nodes of the mirror's address book, if it is a public network by name. Any other keeps the nodes that it was

@@ -42,9 +42,13 @@ pub(crate) fn of_requests() -> TlsConfig {
 
 /// Calls to a server whose name one of the system's authorities confirms.
 pub fn by_authorities() -> Result<Arc<ClientConfig>, Error> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(authorities().iter().cloned());
-    by(roots)
+    static CONFIG: OnceLock<Result<Arc<ClientConfig>, Error>> = OnceLock::new();
+    let config = CONFIG.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(authorities().iter().cloned());
+        by(roots)
+    });
+    config.clone()
 }
 
 /// Calls to a server whose name one of these confirms.

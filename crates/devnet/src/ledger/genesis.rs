@@ -89,7 +89,9 @@ pub(super) fn found(db: &Connection, now: i64) -> Result<(), LedgerError> {
         is_reward_declined: false,
     };
     account(TREASURY, genesis.clone(), SUPPLY - COUNT * GIFT, "treasury").save(db)?;
-    account(NODE, genesis.clone(), 0, "node").save(db)?;
+    for node in NODES {
+        account(node, genesis.clone(), 0, "node").save(db)?;
+    }
     account(FEES, genesis, 0, "fees").save(db)?;
     for one in funded()? {
         account(one.num, Key::from(&one.key.public()?), GIFT, "").save(db)?;

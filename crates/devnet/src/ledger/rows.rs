@@ -1,7 +1,9 @@
 //! What the ledger keeps, read and written.
 
+use inbox_hedera::key::hex;
 use inbox_hedera::proto::{
-    FeeExemptKeyList, FixedCustomFee, FixedCustomFeeList, Key, SchedulableBody, TransactionId,
+    AccountId, AccountIdKind, FeeExemptKeyList, FixedCustomFee, FixedCustomFeeList, Key,
+    SchedulableBody, TransactionId,
 };
 use prost::Message;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -156,8 +158,37 @@ impl Account {
             .optional()
     }
 
-    /// The account with this alias.
+    /// The account that an id names, by its number, its alias or its address on the EVM.
+    pub fn named(db: &Connection, id: &AccountId) -> Found<Self> {
+        match &id.account {
+            _ if (id.shard, id.realm) != (0, 0) => Ok(None),
+            Some(AccountIdKind::Num(num)) => Self::find(db, *num),
+            Some(AccountIdKind::Alias(alias)) => Self::find_alias(db, alias),
+            None => Ok(None),
+        }
+    }
+
+    /// The account with this alias. An address that is twelve zeros and a number names the account with this number.
     pub fn find_alias(db: &Connection, alias: &[u8]) -> Found<Self> {
+        match alias {
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, num @ ..] => match num.try_into() {
+                Ok(num) => Self::find(db, i64::from_be_bytes(num)),
+                Err(_) => Ok(None),
+            },
+            _ => Self::with_alias(db, alias),
+        }
+    }
+
+    /// Its address on the EVM, in hexadecimal: its alias, or its number.
+    pub fn evm_address(&self) -> String {
+        if self.alias.len() == 20 {
+            hex(&self.alias)
+        } else {
+            format!("{:040x}", self.num)
+        }
+    }
+
+    fn with_alias(db: &Connection, alias: &[u8]) -> Found<Self> {
         db.prepare_cached("SELECT * FROM accounts WHERE alias = ?1 AND alias <> x''")?
             .query_row([alias], Self::read)
             .optional()
@@ -210,6 +241,19 @@ impl Topic {
         db.prepare_cached("SELECT * FROM topics WHERE num = ?1")?
             .query_row([num], Self::read)
             .optional()
+    }
+
+    /// Whether a message of this topic costs more than the network's fee.
+    pub(super) fn has_fees(db: &Connection, num: i64) -> rusqlite::Result<bool> {
+        db.prepare_cached("SELECT 1 FROM topics WHERE num = ?1 AND fees <> x''")?
+            .exists([num])
+    }
+
+    /// Notes the number of its newest message, and its hash with it.
+    pub(super) fn advance(&self, db: &Connection) -> rusqlite::Result<()> {
+        db.prepare_cached("UPDATE topics SET sequence = ?1, running_hash = ?2 WHERE num = ?3")?
+            .execute(params![self.sequence, self.running_hash, self.num])
+            .map(drop)
     }
 
     pub(super) fn save(&self, db: &Connection) -> rusqlite::Result<()> {
@@ -274,6 +318,18 @@ impl TopicMessage {
         .map(drop)
     }
 
+    /// The number of a topic's last message before this time; none is before its first.
+    pub fn before(db: &Connection, topic: i64, time: i64) -> rusqlite::Result<i64> {
+        let found = db
+            .prepare_cached(
+                "SELECT sequence FROM messages WHERE topic = ?1 AND consensus_at < ?2
+                  ORDER BY consensus_at DESC LIMIT 1",
+            )?
+            .query_row([topic, time], |row| row.get(0))
+            .optional()?;
+        Ok(found.unwrap_or(0))
+    }
+
     /// Up to `limit` messages of a topic after this number and until this time, oldest first.
     pub fn after(
         db: &Connection,
@@ -319,7 +375,7 @@ impl Schedule {
     /// An open one that says the same, from the same maker or not.
     pub(super) fn find_same(&self, db: &Connection) -> Found<Self> {
         db.prepare_cached(
-            "SELECT * FROM schedules WHERE executed_at IS NULL AND deleted_at IS NULL AND body = ?1 AND memo = ?2
+            "SELECT * FROM schedules WHERE executed_at IS NULL AND deleted_at IS NULL AND is_over = 0 AND body = ?1 AND memo = ?2
                  AND admin_key IS ?3 AND payer = ?4 AND waits = ?5 AND expires_at > ?6 LIMIT 1",
         )?
         .query_row(
@@ -334,6 +390,15 @@ impl Schedule {
             Self::read,
         )
         .optional()
+    }
+
+    /// Whether there is an open one whose time is over.
+    pub(super) fn is_any_over(db: &Connection, now: i64) -> rusqlite::Result<bool> {
+        db.prepare_cached(
+            "SELECT 1 FROM schedules
+              WHERE executed_at IS NULL AND deleted_at IS NULL AND is_over = 0 AND expires_at <= ?1 LIMIT 1",
+        )?
+        .exists([now])
     }
 
     /// Open ones whose time is over, the first first.

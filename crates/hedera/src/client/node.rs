@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::NodeAt;
 use crate::grpc::Channel;
-use crate::network::is_secure;
-use crate::tls;
 
 /// How long a node that failed is set aside, twice as long each time after it, and the longest.
 const ASIDE: Duration = Duration::from_secs(1);
@@ -57,21 +55,17 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Those at these addresses, by TLS where the port says so and the certificate's hash is known.
+    /// Those at these addresses, by TLS where the port says so.
     pub(super) fn new(
         nodes: impl IntoIterator<Item = NodeAt>,
         hashes: &BTreeMap<i64, [u8; 48]>,
         timeout: Duration,
     ) -> Self {
         let node = |NodeAt { account, address }| {
-            let hash = hashes.get(&account).filter(|_| is_secure(&address));
-            let mut channel = Channel::new(address, timeout);
-            if let Some(Ok(config)) = hash.map(|hash| tls::by_hash(*hash)) {
-                channel = channel.secured(Arc::clone(&config));
-            }
+            let hash = hashes.get(&account).copied();
             Node {
                 account,
-                channel,
+                channel: Channel::to(address, hash, timeout),
                 health: Mutex::default(),
             }
         };

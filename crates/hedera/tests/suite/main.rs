@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod liar;
 mod net;
 mod sdk;
+mod stream;
 mod submit;
