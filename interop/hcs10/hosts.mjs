@@ -7,13 +7,14 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import http from "node:http";
-import https from "node:https";
+import http2 from "node:http2";
 import zlib from "node:zlib";
 import * as H from "@hashgraph/sdk";
 import { decompress } from "fzstd";
 
 const GENESIS = "302e020100300506032b65700422042091132178e72057a1d7528025956fe39b0b847f200ab59b2fdd367017f3087137";
 const REST = "http://127.0.0.1:5551";
+const MIRROR = "http://127.0.0.1:5600";
 const SERVICE = "0.0.2";
 const ledger = H.Client.forNetwork({ "127.0.0.1:50211": new H.AccountId(3) }).setOperator(SERVICE, GENESIS);
 
@@ -107,7 +108,27 @@ function forward(request, response) {
     request.pipe(passed);
 }
 
+/// A call of gRPC, which the mirror answers on the same port: what tells how it ended comes after the messages.
+function call(request, response) {
+    const mirror = http2.connect(MIRROR);
+    const passed = mirror.request({ ...request.headers, ":authority": "127.0.0.1", ":scheme": "http" });
+    const plain = (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":")));
+    passed.on("response", (headers) => {
+        response.writeHead(headers[":status"], plain(headers));
+        passed.pipe(response);
+    });
+    passed.on("trailers", (trailers) => Object.entries(trailers).forEach((pair) => response.setTrailer(...pair)));
+    const end = () => {
+        response.stream.destroy();
+        mirror.destroy();
+    };
+    for (const part of [mirror, passed, response.stream]) part.on("error", end);
+    response.stream.on("close", end);
+    request.pipe(passed);
+}
+
 async function answer(request, response) {
+    if (request.headers["content-type"]?.startsWith("application/grpc")) return call(request, response);
     const url = new URL(request.url, `https://${request.headers.host}`);
     if (url.hostname === "testnet.mirrornode.hedera.com") return forward(request, response);
     const file = url.pathname.match(/^\/api\/inscription-cdn\/([\d.]+)$/);
@@ -124,8 +145,8 @@ async function answer(request, response) {
     response.end(JSON.stringify(found ?? { error: "there is no such thing" }));
 }
 
-const tls = { key: readFileSync("key.pem"), cert: readFileSync("certificate.pem") };
-const server = https.createServer(tls, (request, response) => {
+const tls = { key: readFileSync("key.pem"), cert: readFileSync("certificate.pem"), allowHTTP1: true };
+const server = http2.createSecureServer(tls, (request, response) => {
     answer(request, response).catch((error) => {
         console.error(`hosts: ${request.url}: ${error.message}`);
         if (!response.headersSent) response.writeHead(500, { "content-type": "application/json" });

@@ -43,7 +43,8 @@ def make_certificate():
     files = ["-keyout", "key.pem", "-out", "certificate.pem", "-days", "2"]
     subject = ["-subj", "/CN=interop", "-addext", "subjectAltName=" + names]
     subprocess.run(["openssl", "req", "-x509", *curve, *files, *subject], check=True, stderr=subprocess.DEVNULL)
-    os.environ["NODE_EXTRA_CA_CERTS"] = os.path.abspath("certificate.pem")
+    for name in ["NODE_EXTRA_CA_CERTS", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"]:
+        os.environ[name] = os.path.abspath("certificate.pem")
 
 
 def start(command, started):

@@ -4,12 +4,22 @@ import * as S from "@hashgraphonline/standards-sdk";
 import * as H from "@hashgraph/sdk";
 
 const GENESIS = "302e020100300506032b65700422042091132178e72057a1d7528025956fe39b0b847f200ab59b2fdd367017f3087137";
-const client = (operatorId, operatorPrivateKey) =>
-    new S.HCS10Client({ network: "testnet", operatorId, operatorPrivateKey, logLevel: "error", silent: true });
+const client = (operatorId, operatorPrivateKey, keyType) =>
+    new S.HCS10Client({ network: "testnet", operatorId, operatorPrivateKey, keyType, logLevel: "error", silent: true });
 
-export async function theirs(name) {
-    const { accountId, privateKey } = await client("0.0.2", GENESIS).createAccount(100);
-    const mine = client(accountId, privateKey);
+/// An account as the client makes it, or with a key that it cannot make but must be able to use.
+async function account(isEcdsa) {
+    const treasury = client("0.0.2", GENESIS, "ed25519");
+    if (!isEcdsa) return treasury.createAccount(100);
+    const key = H.PrivateKey.generateECDSA();
+    const create = new H.AccountCreateTransaction().setKeyWithoutAlias(key.publicKey).setInitialBalance(new H.Hbar(100));
+    const { accountId } = await (await create.execute(treasury.getClient())).getReceipt(treasury.getClient());
+    return { accountId: accountId.toString(), privateKey: key.toStringDer() };
+}
+
+export async function theirs(name, { ecdsa, fee }) {
+    const { accountId, privateKey } = await account(ecdsa);
+    const mine = client(accountId, privateKey, ecdsa ? "ecdsa" : "ed25519");
     const builder = new S.AgentBuilder()
         .setName(name)
         .setBio(`the ${name} of a test`)
@@ -17,7 +27,9 @@ export async function theirs(name) {
         .setCapabilities([S.AIAgentCapability.TEXT_GENERATION])
         .setModel("none")
         .setNetwork("testnet")
-        .setInboundTopicType(S.InboundTopicType.PUBLIC);
+        .setInboundTopicType(fee ? S.InboundTopicType.FEE_BASED : S.InboundTopicType.PUBLIC);
+    const logger = new S.Logger({ level: "error", silent: true });
+    if (fee) builder.setFeeConfig(S.FeeConfigBuilder.forHbar(2, undefined, "testnet", logger));
     const made = await mine.createAgent(builder);
     if (!made.profileTopicId) throw new Error(`${name} has no profile: ${JSON.stringify(made)}`);
     return new Theirs(mine, accountId, made);
@@ -25,12 +37,8 @@ export async function theirs(name) {
 
 class Theirs {
     constructor(client, account, made) {
-        Object.assign(this, { client, account, made, inbound: made.inboundTopicId });
-    }
-
-    topics() {
-        const { inboundTopicId, outboundTopicId, profileTopicId } = this.made;
-        return { account: this.account, inbound: inboundTopicId, outbound: outboundTopicId, profile: profileTopicId };
+        Object.assign(this, { client, account, inbound: made.inboundTopicId, outbound: made.outboundTopicId });
+        this.profile = made.profileTopicId;
     }
 
     async found() {
@@ -41,6 +49,13 @@ class Theirs {
 
     async register(registry) {
         await this.client.registerAgent(registry, this.account, this.inbound, "here I am");
+    }
+
+    /// What another says of itself.
+    async known(other) {
+        const { success, profile, error } = await this.client.retrieveProfile(other.account, true);
+        if (!success) throw new Error(error);
+        return { name: profile.display_name, inbound: profile.inboundTopicId, outbound: profile.outboundTopicId };
     }
 
     /// Asks for a connection; the number of the request on the other's inbound topic.
@@ -77,11 +92,6 @@ class Theirs {
         return texts;
     }
 
-    async balance() {
-        const query = new H.AccountBalanceQuery().setAccountId(this.account);
-        return Number((await query.execute(this.client.getClient())).hbars.toTinybars());
-    }
-
     async propose(topic, from, to, hbars) {
         const pay = new H.TransferTransaction()
             .addHbarTransfer(from, new H.Hbar(-hbars))
@@ -95,11 +105,6 @@ class Theirs {
         const found = requests.find((request) => request.sequence_number === proposal.sequence);
         const sign = new H.ScheduleSignTransaction().setScheduleId(found.schedule_id);
         await (await sign.execute(this.client.getClient())).getReceipt(this.client.getClient());
-    }
-
-    async executed(proposal) {
-        const schedule = await this.client.mirrorNode.getScheduleInfo(proposal.schedule);
-        return schedule.executed_timestamp != null;
     }
 
     /// The client has no call for it; what it would write is what it reads.

@@ -36,6 +36,7 @@ fn folder() -> &'static Path {
             rig!("rig.py"),
             rig!("hosts.mjs"),
             rig!("story.mjs"),
+            rig!("ours.mjs"),
             rig!("theirs.mjs"),
         ] {
             std::fs::write(folder.join(name), text).expect("it can be written");
@@ -44,7 +45,7 @@ fn folder() -> &'static Path {
     })
 }
 
-/// Plays the story with a requester and a responder, each ours or theirs, and gives what was seen.
+/// Plays the story with a requester and a responder, each a word as `story.mjs` has it, and gives what was seen.
 fn play(requester: &str, responder: &str) -> Value {
     let place = |name: &str| folder().join(name).to_str().expect("a path").to_owned();
     let sandbox = Sandbox::new(INBOX);
@@ -64,10 +65,33 @@ fn play(requester: &str, responder: &str) -> Value {
     serde_json::from_str(last).unwrap_or_else(|error| panic!("not JSON ({error}): {out}"))
 }
 
-/// What everybody must have seen.
+/// Plays the story, and checks what everybody saw and what is left of it.
 #[track_caller]
-fn check(seen: &Value) {
+fn meet(requester: &str, responder: &str) {
+    let seen = play(requester, responder);
+    met(&seen);
+    talked(&seen);
+    left(&seen);
+}
+
+#[track_caller]
+fn met(seen: &Value) {
+    let (asker, host) = (&seen["asker"], &seen["host"]);
+    let listed = |agent: &Value| json!({ "account": agent["account"], "verified": true });
+    assert_eq!(seen["listed"], json!([listed(asker), listed(host)]));
+    let known = |agent: &Value, name: &str| json!({ "name": name, "inbound": agent["inbound"], "outbound": agent["outbound"] });
+    let both = json!([known(host, "host"), known(asker, "asker")]);
+    assert_eq!(seen["known"], both);
+    let is_paid = seen["responder"]
+        .as_str()
+        .is_some_and(|word| word.contains("fee"));
+    assert_eq!(seen["taken"], if is_paid { 2 * HBAR } else { 0 });
     assert_eq!(seen["confirmed"], seen["connection"]);
+    assert_eq!(seen["closed"], json!([true, true]));
+}
+
+#[track_caller]
+fn talked(seen: &Value) {
     let (asker, host) = (&seen["asker"]["account"], &seen["host"]["account"]);
     let said = json!([
         { "from": asker, "text": "hello" },
@@ -85,10 +109,97 @@ fn check(seen: &Value) {
     };
     assert!((-11 * HBAR / 10..=-HBAR).contains(&change(0)), "{seen}");
     assert!((9 * HBAR / 10..=HBAR).contains(&change(1)), "{seen}");
-    assert_eq!(seen["closed"], json!([true, true]));
+}
+
+/// Every topic is whole, and every message as the standard has it, but for what is known of the client.
+#[track_caller]
+fn left(seen: &Value) {
+    let topics = seen["topics"].as_array().expect("topics");
+    for topic in topics {
+        let messages = topic["messages"].as_array().expect("messages");
+        assert_eq!(topic["whole"], messages.len(), "{topic}");
+        assert_eq!(topic["memo_deviations"], json!([]), "{topic}");
+        for message in messages {
+            check(seen, topic["type"].as_str(), message);
+        }
+    }
+    let kinds = |id: &Value| -> Vec<&str> {
+        let topic = topics.iter().find(|topic| topic["id"] == *id);
+        let messages = topic.and_then(|topic| topic["messages"].as_array());
+        let messages = messages.expect("a topic of the story");
+        messages
+            .iter()
+            .filter_map(|message| message["kind"].as_str())
+            .collect()
+    };
+    let said = "message message message message transaction transaction close_connection";
+    assert_eq!(kinds(&seen["connection"]).join(" "), said);
+    assert_eq!(kinds(&seen["registry"]), ["register", "register"]);
+    assert_eq!(
+        kinds(&seen["host"]["inbound"]),
+        ["connection_request", "connection_created"]
+    );
+    // Two profiles, and what was too large for a message.
+    let files = topics.iter().filter(|topic| topic["type"] == "file");
+    let mut pieces: Vec<u64> = files.filter_map(|file| file["whole"].as_u64()).collect();
+    pieces.sort_unstable();
+    assert!(matches!(pieces[..], [1, 1, (6..), (6..)]), "{pieces:?}");
+}
+
+#[track_caller]
+fn check(seen: &Value, sort: Option<&str>, message: &Value) {
+    assert_eq!(message["refused"], Value::Null, "{message}");
+    let agents = [("asker", "requester"), ("host", "responder")];
+    let is_theirs = agents.iter().any(|(agent, word)| {
+        seen[agent]["account"] == message["payer"]
+            && seen[word]
+                .as_str()
+                .is_some_and(|word| word.starts_with("theirs"))
+    });
+    let kind = message["kind"].as_str().expect("a kind");
+    let forgiven = match kind {
+        "register" if is_theirs => json!(["unknown_field /inbound_topic_id"]),
+        _ => json!([]),
+    };
+    assert_eq!(message["deviations"], forgiven, "{message}");
+    let memo = match (sort, kind) {
+        // A topic of another standard, on which the client says who it is.
+        (None, "json") | (Some("file"), "chunk") => return,
+        (Some("registry"), "register") => "hcs-10:op:0:0",
+        (Some("inbound"), "connection_request") => "hcs-10:op:3:1",
+        (Some("outbound"), "connection_request") => "hcs-10:op:3:2",
+        (Some("inbound"), "connection_created") => "hcs-10:op:4:1",
+        (Some("outbound"), "connection_created") => "hcs-10:op:4:2",
+        (Some("connection"), "close_connection") => "hcs-10:op:5:3",
+        (Some("outbound"), "connection_closed") => "hcs-10:op:5:2",
+        (Some("connection"), "message" | "transaction") => "hcs-10:op:6:3",
+        _ => panic!("{kind} on {sort:?}"),
+    };
+    assert_eq!(message["memo"], memo, "{message}");
+    assert_eq!(message["verified"], true, "{message}");
 }
 
 #[test]
 fn the_client_of_npm_meets_itself_on_the_devnet() {
-    check(&play("theirs", "theirs"));
+    meet("theirs", "theirs");
+}
+
+#[test]
+fn the_client_of_npm_asks_our_agent() {
+    meet("theirs", "ours");
+}
+
+#[test]
+fn our_agent_asks_the_client_of_npm() {
+    meet("ours", "theirs");
+}
+
+#[test]
+fn the_client_of_npm_pays_our_agent_for_a_request_and_signs_with_ecdsa() {
+    meet("theirs+ecdsa", "ours+fee");
+}
+
+#[test]
+fn our_agent_pays_the_client_of_npm_for_a_request_and_signs_with_ecdsa() {
+    meet("ours+ecdsa", "theirs+fee");
 }
