@@ -80,6 +80,15 @@ await asker.close(topic);
 seen.closed = [await asker.isClosed(topic), await host.isClosed(topic)];
 lap("close");
 
+// A file of ours in the other compression, which the client gets as it gets every file.
+const writer = [asker, host].find((agent) => agent.put);
+const reader = [asker, host].find((agent) => agent.get);
+if (writer && reader) {
+    const text = `${much()}, once more: ${large[0]}`;
+    seen.zstd = (await reader.get(await writer.put(text))) === text;
+    lap("file");
+}
+
 // Everything that is left behind: each history must be whole, and each message readable.
 const memos = new Map();
 for (const { account } of [asker, host]) {
