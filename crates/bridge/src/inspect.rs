@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use inbox_core::Refusal;
 use inbox_hcs::{
     AccountId, Deviation, Note, Place, Refused, Sequence, Standing, Timestamp, TopicId, TopicMemo,
-    TopicType, read, read_registry, standing,
+    TopicType, TransactionMemo, read, read_registry, standing,
 };
 use inbox_hedera::mirror::{Mirror, TopicFacts};
 use serde_json::Value;
@@ -51,17 +51,25 @@ pub struct Entry {
     pub bytes: usize,
     /// What was forgiven.
     pub deviations: Vec<Deviation>,
+    /// The memo of its transaction, where it was asked for.
+    pub transaction_memo: Option<String>,
     /// Why it is not what the topic is for.
     pub refused: Option<String>,
 }
 
-/// Decodes a topic from after a message on, up to so many.
-pub fn inspect(
-    mirror: &Mirror,
-    id: TopicId,
-    after: Option<Sequence>,
-    most: usize,
-) -> Result<Inspected, Refusal> {
+/// What of a topic to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Only what comes after this message.
+    pub after: Option<Sequence>,
+    /// At most so many messages.
+    pub most: usize,
+    /// Whether to ask for the memo of each message's transaction, too: one more question each.
+    pub has_memos: bool,
+}
+
+/// Decodes a topic.
+pub fn inspect(mirror: &Mirror, id: TopicId, span: Span) -> Result<Inspected, Refusal> {
     let facts = topic(mirror, id)?;
     let memo = TopicMemo::read(&facts.memo);
     let mut reader = Reader {
@@ -69,11 +77,12 @@ pub fn inspect(
         facts: &facts,
         memo: memo.as_ref().ok().map(|(memo, _)| *memo),
         owners: BTreeMap::new(),
+        has_memos: span.has_memos,
     };
     let mut entries = Vec::new();
     let mut has_more = false;
-    history::messages(mirror, id, after, |said| {
-        if entries.len() == most {
+    history::messages(mirror, id, span.after, |said| {
+        if entries.len() == span.most {
             has_more = true;
             return Ok(ControlFlow::Break(()));
         }
@@ -95,6 +104,7 @@ struct Reader<'a> {
     memo: Option<TopicMemo>,
     /// Whether an account has the key that alone may write.
     owners: BTreeMap<AccountId, bool>,
+    has_memos: bool,
 }
 
 impl Reader<'_> {
@@ -109,6 +119,7 @@ impl Reader<'_> {
             content: content(&said.bytes),
             bytes: said.bytes.len(),
             deviations: Vec::new(),
+            transaction_memo: self.transaction_memo(said)?,
             refused: None,
         };
         entry.kind = plain_kind(&entry.content, &said.bytes).to_owned();
@@ -128,6 +139,9 @@ impl Reader<'_> {
                         let standing = standing(&operation, said.payer, owner);
                         entry.is_verified = Some(matches!(standing, Standing::Verified(_)));
                         entry.named(deviations);
+                        let memo = entry.transaction_memo.as_deref();
+                        let other = memo.and_then(|memo| TransactionMemo::check(memo, &operation));
+                        entry.deviations.extend(other);
                     }
                     Err(refused) => entry.refused = Some(refused.to_string()),
                 }
@@ -140,6 +154,14 @@ impl Reader<'_> {
             }
         }
         Ok(entry)
+    }
+
+    fn transaction_memo(&self, said: &Said) -> Result<Option<String>, Refusal> {
+        if !self.has_memos {
+            return Ok(None);
+        }
+        let found = self.mirror.transaction_at(said.time).told()?;
+        Ok(found.map(|facts| String::from_utf8_lossy(&facts.memo).into_owned()))
     }
 
     /// Whose topic it is, as far as its memo or its key says so.

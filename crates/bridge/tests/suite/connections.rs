@@ -1,7 +1,7 @@
 //! Requests, connections, what is said on them, and their end.
 
 use inbox_bridge::agent::What;
-use inbox_bridge::inspect::inspect;
+use inbox_bridge::inspect::{Span, inspect};
 use inbox_bridge::verify::verify;
 use inbox_bridge::{Fees, Inbound, Reached};
 use inbox_core::Code;
@@ -12,6 +12,12 @@ use inbox_hcs::{
 use inbox_hedera::key::Algorithm;
 
 use crate::stage::{Player, Stage, hbar, refused};
+
+const ALL: Span = Span {
+    after: None,
+    most: 100,
+    has_memos: true,
+};
 
 fn text() -> Mime {
     "text/plain".parse().unwrap()
@@ -36,7 +42,7 @@ fn must_be_clean(players: &[&Player], connection: TopicId) {
         .chain([connection]);
     for topic in topics {
         verify(mirror, topic).unwrap();
-        let found = inspect(mirror, topic, None, 100).unwrap();
+        let found = inspect(mirror, topic, ALL).unwrap();
         let (_, deviations) = found.memo.unwrap();
         assert_eq!(deviations, [], "{topic}");
         for entry in found.entries {
@@ -119,7 +125,7 @@ fn what_is_large_goes_through_a_file_of_several_chunks() {
         .say(topic, large.as_bytes(), &text(), None)
         .unwrap();
     let file = file.unwrap();
-    let chunks = inspect(ada.net.mirror(), file, None, 100).unwrap().entries;
+    let chunks = inspect(ada.net.mirror(), file, ALL).unwrap().entries;
     assert!(chunks.len() > 2, "{}", chunks.len());
     let lines = ben.agent().read(topic, None).unwrap();
     let What::Message(content, place) = &lines[0].what else {

@@ -167,9 +167,10 @@ async fn answer(
     Ok(response)
 }
 
-struct Script {
-    frames: VecDeque<Frame<Bytes>>,
-    waits: bool,
+/// A body that gives these frames, and then waits or ends.
+pub(crate) struct Script {
+    pub(crate) frames: VecDeque<Frame<Bytes>>,
+    pub(crate) waits: bool,
 }
 
 impl Body for Script {

@@ -1,7 +1,7 @@
 //! `inbox hcs inspect`, `verify`: what stands on a topic, and whether its history is whole.
 
-use clap::Command;
-use inbox_bridge::inspect::{Entry, inspect as look};
+use clap::{Arg, ArgAction, Command};
+use inbox_bridge::inspect::{Entry, Span, inspect as look};
 use inbox_bridge::verify::verify as check;
 use inbox_core::Refusal;
 use inbox_ops::Page;
@@ -24,7 +24,13 @@ pub(super) fn commands() -> Vec<Command> {
                 "NUMBER",
                 "Only what comes after this message",
             ))
-            .arg(option("limit", "COUNT", "At most so many messages").default_value(USUAL)),
+            .arg(option("limit", "COUNT", "At most so many messages").default_value(USUAL))
+            .arg(
+                Arg::new("memos")
+                    .long("memos")
+                    .action(ArgAction::SetTrue)
+                    .help("Compare the memo of each transaction too, which asks for each"),
+            ),
         Command::new("verify")
             .about("Compute a topic's history again, and compare every hash")
             .arg(word("topic", "TOPIC", "Any topic")),
@@ -38,7 +44,12 @@ pub(super) fn inspect(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let limit: usize = limit
         .parse()
         .map_err(|_| Refusal::input(format!("--limit {limit:?} is not a count")))?;
-    let found = look(&ground.mirror(), id, after, limit)?;
+    let span = Span {
+        after,
+        most: limit,
+        has_memos: ground.is_set("memos"),
+    };
+    let found = look(&ground.mirror(), id, span)?;
     let (memo_type, memo_deviations, memo_refused) = match &found.memo {
         Ok((memo, deviations)) => (Some(memo_name(memo)), shown::deviations(deviations), None),
         Err(refused) => (None, Vec::new(), Some(refused.to_string())),
@@ -128,6 +139,7 @@ fn entry_value(entry: &Entry) -> Value {
         "verified": entry.is_verified,
         "bytes": entry.bytes,
         "content": entry.content,
+        "transaction_memo": entry.transaction_memo,
         "deviations": shown::deviations(&entry.deviations),
         "refused": entry.refused,
     })
