@@ -70,6 +70,10 @@ class Ours {
         return said.map((message) => ({ from: message.payer_account_id, text: message.text }));
     }
 
+    async put(text) {
+        return this.hcs(["file", "put", "-", "--mime", "text/plain", "--compress", "zstd"], text).topic_id;
+    }
+
     async propose(topic, from, to, hbars) {
         const made = this.hcs(["propose", topic, "--transfer", `${from}:${to}:${hbars}`]);
         return { schedule: made.schedule_id, sequence: made.sequence_number };

@@ -92,6 +92,10 @@ class Theirs {
         return texts;
     }
 
+    async get(file) {
+        return this.client.getMessageContent(`hcs://1/${file}`);
+    }
+
     async propose(topic, from, to, hbars) {
         const pay = new H.TransferTransaction()
             .addHbarTransfer(from, new H.Hbar(-hbars))

@@ -264,6 +264,8 @@ impl<'a> Handling<'a> {
             .or(self.receipt.schedule_id.map(|schedule| schedule.num))
             .or(self.receipt.account_id.as_ref().and_then(AccountId::num))
             .or(target(self.body));
+        // What was scheduled names none.
+        let node = self.body.node_account_id.as_ref();
         self.db
             .prepare_cached(
                 "INSERT INTO transactions (consensus_at, id, payer, kind, status, record, body, entity, max_fee, valid_start,
@@ -282,7 +284,7 @@ impl<'a> Handling<'a> {
                 max_fee,
                 super::precheck::nanos(start).unwrap_or_default(),
                 self.body.valid_duration.map_or(0, |duration| duration.seconds),
-                super::NODE,
+                node.and_then(AccountId::num).unwrap_or(super::NODE),
                 self.id.scheduled,
             ])?;
         // Who pays is in the row, and the fees' account is in all.

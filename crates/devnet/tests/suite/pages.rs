@@ -76,7 +76,7 @@ async fn pages_lead_to_all_of_what_was_asked_for_and_no_further() {
     let few = all(&client, "accounts?limit=3", "accounts", "account").await;
     let many = all(&client, "accounts?limit=100", "accounts", "account").await;
     assert_eq!(few, many);
-    assert_eq!(few.len(), 13);
+    assert_eq!(few.len(), 19);
     assert_eq!(
         all(
             &client,

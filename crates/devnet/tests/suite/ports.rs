@@ -167,6 +167,7 @@ async fn what_was_scheduled_is_found_by_the_id_of_who_scheduled_it_whoever_pays(
         ..ScheduleCreateBody::default()
     }));
     body.memo = "a memo".into();
+    body.node_account_id = Some(AccountId::of(7));
     let transaction = body.sign([&client.key, &payer.key]).unwrap();
     let path = "/proto.ScheduleService/createSchedule";
     client.node.call(path, framed(&transaction)).await.unwrap();
@@ -186,6 +187,7 @@ async fn what_was_scheduled_is_found_by_the_id_of_who_scheduled_it_whoever_pays(
         .get(&format!("transactions/{id}?scheduled=false"))
         .await;
     assert_eq!(one["transactions"][0]["name"], "SCHEDULECREATE");
+    assert_eq!(one["transactions"][0]["node"], "0.0.7");
 }
 
 #[tokio::test]

@@ -139,8 +139,14 @@ fn left(seen: &Value) {
         kinds(&seen["host"]["inbound"]),
         ["connection_request", "connection_created"]
     );
+    if seen["requester"] != seen["responder"] {
+        assert_eq!(seen["zstd"], true);
+    }
     // Two profiles, and what was too large for a message.
-    let files = topics.iter().filter(|topic| topic["type"] == "file");
+    let files = topics.iter().filter(|topic| {
+        let memo = topic["memo"].as_str().unwrap_or_default();
+        memo.ends_with(":brotli:base64")
+    });
     let mut pieces: Vec<u64> = files.filter_map(|file| file["whole"].as_u64()).collect();
     pieces.sort_unstable();
     assert!(matches!(pieces[..], [1, 1, (6..), (6..)]), "{pieces:?}");
