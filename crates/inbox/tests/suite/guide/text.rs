@@ -111,7 +111,8 @@ fn is_like(word: &str, pattern: &str) -> bool {
 }
 
 fn is_time(word: &str) -> bool {
-    is_like(word, "0000-00-00T00:00:00.000Z")
+    // As we write one, and as Hedera does.
+    is_like(word, "0000-00-00T00:00:00.000Z") || is_like(word, "0000000000.000000000")
 }
 
 fn is_clock(word: &str) -> bool {
