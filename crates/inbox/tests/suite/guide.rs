@@ -12,7 +12,7 @@
 //! administrator `postgres` and the certificate of its authority in `team-ca.crt`.
 //!
 //! Where a document serves on the usual port, or runs `inbox devnet &` on its usual ports, free ones are used, and the next command waits
-//! until somebody listens there.
+//! until somebody listens there; `inbox hcs` then finds the devnet by a file.
 
 mod server;
 mod shell;
@@ -129,6 +129,13 @@ fn played(document: &str) -> (String, usize) {
         }
         if runs_devnet {
             wait_for(&devnet[2].2);
+            // The network that is called local is on the usual ports, so the same is named by a file here.
+            let [(.., node), (.., mirror), (.., rest)] = &devnet;
+            let network = format!(
+                "{{\"network\":{{\"{node}\":\"0.0.3\"}},\"mirrorNetwork\":[\"{mirror}\"],\"mirrorRest\":\"http://{rest}\"}}"
+            );
+            shell.run(&format!("echo '{network}' > .network.json"));
+            shell.run("export INBOX_HEDERA_NETWORK=.network.json");
         }
         let mut text = text.replace(&port, USUAL);
         for (_, usual, free) in &devnet {

@@ -133,7 +133,7 @@ fn is_uuid(word: &str) -> bool {
 }
 
 fn is_hash(word: &str) -> bool {
-    word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(word.len(), 64 | 96) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The targets of a document's Markdown links.
