@@ -1,4 +1,4 @@
-.PHONY: build run story test clients check docs sabotage fuzz release bench
+.PHONY: build run story test clients interop check docs sabotage fuzz release bench
 
 build:
 	cargo build --locked
@@ -25,6 +25,12 @@ test:
 # session is told at its start, and how it wakes. `make test` has them too. Needs npm, Python and user namespaces.
 clients:
 	cargo test --locked --package inbox --test suite -- clients:: hook::watch::
+
+# Programs of others that take minutes to install, once: the official SDK of Hedera for Rust and the HCS-10 client of npm, each in a
+# network of its own, before our devnet and our agent.
+interop:
+	@scripts/ensure-interop
+	cargo test --locked --package inbox --test interop
 
 # Format, lints, docs; the licences are a test of the house.
 check:

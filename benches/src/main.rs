@@ -3,6 +3,7 @@
 mod commands;
 mod cycle;
 mod depth;
+mod devnet;
 mod lab;
 mod peers;
 mod postgres;
@@ -82,6 +83,9 @@ fn run(words: &[&str]) -> Outcome<()> {
     };
     if is_wanted("server") {
         server::measure(&lab, extent, &mut report)?;
+    }
+    if is_wanted("devnet") {
+        devnet::measure(&lab, &mut report)?;
     }
     if is_wanted("postgres") {
         postgres::measure(&lab, extent, &mut report)?;

@@ -58,7 +58,7 @@ codes! {
     AlreadyExists "already_exists" exit 20 http 409 retry Never,
         "What should be made is there already, or was done by somebody else.";
     VerifyMismatch "verify_mismatch" exit 20 http 409 retry Never,
-        "A copy of a store differs from what it was made of; nobody may use it yet.";
+        "A copy of a store differs from what it was made of, or a topic's history from its hashes.";
     InvalidInput "invalid_input" exit 30 http 400 retry Never,
         "An argument is missing, malformed, unknown or out of range.";
     TooLarge "too_large" exit 30 http 413 retry Never,
@@ -93,6 +93,12 @@ codes! {
         "No session has this id.";
     TokenNotFound "token_not_found" exit 40 http 404 retry Never,
         "No token has this id.";
+    TopicNotFound "topic_not_found" exit 40 http 404 retry Never,
+        "No topic, connection or schedule of the network has this id.";
+    AccountNotFound "account_not_found" exit 40 http 404 retry Never,
+        "No account of the network has this id.";
+    Ledger "ledger" exit 50 http 502 retry Later,
+        "The ledger's network could not be reached, or did not do what it was asked.";
     Storage "storage" exit 50 http 503 retry Now,
         "The store could not be read or written.";
     StoreCorrupt "store_corrupt" exit 50 http 500 retry Never,

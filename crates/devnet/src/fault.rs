@@ -1,8 +1,12 @@
 //! Trouble on request, for the tests of those who must live with a network: a node that is busy, answers that are lost, receipts that are
 //! late, a mirror that lags.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
+
+use thiserror::Error;
 
 /// What goes wrong from now on.
 #[derive(Debug, Default)]
@@ -14,6 +18,77 @@ pub struct Faults {
     lag_ms: AtomicI64,
 }
 
+/// One thing that is to go wrong, as `busy=3` or `lag=2s` asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The next so many transactions find the node busy, and do not happen.
+    Busy(u32),
+    /// The next so many transactions happen, and the answer is lost.
+    Lose(u32),
+    /// The next so many questions for a receipt find none.
+    Late(u32),
+    /// Every call takes so much longer.
+    Slow(Duration),
+    /// The mirror does not have what is younger than this.
+    Lag(Duration),
+}
+
+/// A text that asks for no trouble.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "{0:?} is no fault: there are busy=N, lose=N and late=N, and slow=TIME and lag=TIME as in 200ms, 2s or 1m"
+)]
+pub struct NoTrouble(pub String);
+
+impl FromStr for Trouble {
+    type Err = NoTrouble;
+
+    fn from_str(text: &str) -> Result<Self, NoTrouble> {
+        let no = || NoTrouble(text.to_owned());
+        let (name, value) = text.split_once('=').ok_or_else(no)?;
+        let count = || value.parse().map_err(|_| no());
+        let time = || duration(value).ok_or_else(no);
+        Ok(match name {
+            "busy" => Trouble::Busy(count()?),
+            "lose" => Trouble::Lose(count()?),
+            "late" => Trouble::Late(count()?),
+            "slow" => Trouble::Slow(time()?),
+            "lag" => Trouble::Lag(time()?),
+            _ => return Err(no()),
+        })
+    }
+}
+
+/// A time of at most a day: `200ms`, `2s`, `1m`.
+fn duration(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u64 = digits.parse().ok()?;
+    let unit = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => return None,
+    };
+    let millis = number.checked_mul(unit)?;
+    (millis <= 24 * 60 * 60 * 1_000).then(|| Duration::from_millis(millis))
+}
+
+impl fmt::Display for Faults {
+    /// What is set, as it is asked for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |left: &AtomicU32| left.load(Ordering::SeqCst);
+        write!(
+            f,
+            "busy={} lose={} late={} slow={}ms lag={}ms",
+            count(&self.busy),
+            count(&self.lost),
+            count(&self.late),
+            self.latency_ms.load(Ordering::SeqCst),
+            self.lag_ms.load(Ordering::SeqCst)
+        )
+    }
+}
+
 /// Takes one of so many.
 fn take(left: &AtomicU32) -> bool {
     left.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
@@ -23,6 +98,17 @@ fn take(left: &AtomicU32) -> bool {
 }
 
 impl Faults {
+    /// Asks for trouble, in place of what was asked for of its kind.
+    pub fn set(&self, trouble: Trouble) {
+        match trouble {
+            Trouble::Busy(count) => self.busy(count),
+            Trouble::Lose(count) => self.lose(count),
+            Trouble::Late(count) => self.delay_receipts(count),
+            Trouble::Slow(by) => self.slow(by),
+            Trouble::Lag(by) => self.lag(by),
+        }
+    }
+
     /// The next so many transactions find the node busy, and do not happen.
     pub fn busy(&self, count: u32) {
         self.busy.store(count, Ordering::SeqCst);

@@ -5,6 +5,8 @@ mod ask;
 mod fee;
 mod genesis;
 mod handling;
+mod offer;
+mod payment;
 mod precheck;
 mod rows;
 mod schedule;
@@ -14,7 +16,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use inbox_hedera::proto::{Code, TransactionId, TransactionRecord, TransactionResponse};
-use inbox_hedera::transaction::Signed;
 use prost::Message;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use thiserror::Error;
@@ -22,10 +23,13 @@ use thiserror::Error;
 pub use fee::{CENTS_PER_HBAR, rates};
 pub use genesis::{Funded, NODE, TREASURY, TREASURY_KEY, funded};
 use handling::Handling;
+pub use offer::Offer;
+use offer::Offered;
+pub use payment::Payment;
 pub use rows::{Account, Schedule, Topic, TopicMessage};
 
 /// The layout of the file that this program knows.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Marks a file as a devnet's in SQLite's header: "INBD".
 const APPLICATION_ID: i64 = 0x494e_4244;
@@ -154,43 +158,56 @@ impl Ledger {
     /// Takes a transaction as it comes over the wire. When this says OK it has happened, or was refused for good, and its receipt says
     /// which.
     pub fn submit(&mut self, bytes: &[u8]) -> (TransactionResponse, Effects) {
-        let mut effects = Effects::default();
-        let (code, cost) = match self.try_submit(bytes, &mut effects) {
-            Ok(()) => (Code::Ok, 0),
-            Err(Refused {
-                fault: Fault::Code(code),
-                cost,
-            }) => (code, cost),
-            Err(Refused {
-                fault: Fault::Database(_),
-                ..
-            }) => (Code::Busy, 0),
-        };
-        let response = TransactionResponse {
-            precheck_code: code.number(),
-            cost,
-        };
-        (response, effects)
+        let (responses, effects) = self.submit_all(&[Offer::read(bytes)]);
+        let busy = response(Code::Busy, 0);
+        (responses.into_iter().next().unwrap_or(busy), effects)
     }
 
-    fn try_submit(&mut self, bytes: &[u8], effects: &mut Effects) -> Result<(), Refused> {
-        let wall = (self.clock)();
-        let signed = Signed::read(bytes).map_err(|error| precheck::unreadable(&error))?;
+    /// The same of several, in this order and in one commit. When the file cannot be written, none has happened.
+    pub fn submit_all(&mut self, offers: &[Offer]) -> (Vec<TransactionResponse>, Effects) {
+        self.try_submit_all(offers).unwrap_or_else(|_| {
+            let busy = response(Code::Busy, 0);
+            (vec![busy; offers.len()], Effects::default())
+        })
+    }
+
+    fn try_submit_all(
+        &mut self,
+        offers: &[Offer],
+    ) -> rusqlite::Result<(Vec<TransactionResponse>, Effects)> {
+        let mut effects = Effects::default();
+        let mut responses = Vec::with_capacity(offers.len());
         let tx = self
             .db
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(Fault::from)?;
-        let checked = precheck::check(&tx, &signed, wall)?;
-        let mut handling = Handling::begin(&tx, &signed, checked, wall)?;
-        handling.run(effects)?;
-        tx.commit().map_err(Fault::from)?;
-        Ok(())
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for Offer(offer) in offers {
+            let outcome = match offer {
+                Ok(offered) => carry_out(&tx, offered, (self.clock)(), &mut effects),
+                Err(code) => Err((*code).into()),
+            };
+            responses.push(match outcome {
+                Ok(()) => response(Code::Ok, 0),
+                Err(Refused {
+                    fault: Fault::Code(code),
+                    cost,
+                }) => response(code, cost),
+                Err(Refused {
+                    fault: Fault::Database(error),
+                    ..
+                }) => return Err(error),
+            });
+        }
+        tx.commit()?;
+        Ok((responses, effects))
     }
 
     /// Carries out what waited until now, and gives what changed.
     pub fn settle(&mut self) -> Result<Effects, LedgerError> {
         let wall = (self.clock)();
         let mut effects = Effects::default();
+        if !schedule::is_any_over(&self.db, wall)? {
+            return Ok(effects);
+        }
         let tx = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -208,6 +225,25 @@ impl Ledger {
             .optional()?;
         Ok(found.and_then(|bytes| TransactionRecord::decode(bytes.as_slice()).ok()))
     }
+}
+
+fn response(code: Code, cost: u64) -> TransactionResponse {
+    TransactionResponse {
+        precheck_code: code.number(),
+        cost,
+    }
+}
+
+/// Lets a transaction in and carries it out, or says why it was not let in.
+fn carry_out(
+    db: &Connection,
+    offered: &Offered,
+    wall: i64,
+    effects: &mut Effects,
+) -> Result<(), Refused> {
+    let checked = precheck::check(db, offered, wall)?;
+    let mut handling = Handling::begin(db, offered, checked, wall)?;
+    Ok(handling.run(effects)?)
 }
 
 /// A transaction that was not let in, and what it would have cost.

@@ -7,9 +7,10 @@ mod fault;
 mod grpc;
 mod house;
 pub mod ledger;
+mod methods;
 mod node;
 mod rest;
 mod serve;
 
-pub use fault::Faults;
+pub use fault::{Faults, NoTrouble, Trouble};
 pub use serve::{Devnet, Options, StartError};

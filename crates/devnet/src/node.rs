@@ -12,9 +12,12 @@ use inbox_hedera::proto::{
 use prost::Message;
 use tokio::sync::mpsc;
 
+use inbox_hedera::grpc::framed_bytes;
+
 use crate::grpc::{self, Reply, Status, framed};
 use crate::house::House;
-use crate::ledger::{NODE, Topic, TopicMessage};
+use crate::ledger::{NODE, Offer, Topic, TopicMessage};
+use crate::methods::{Method, method};
 
 /// How many messages of a stream wait for who reads it.
 const WAITING: usize = 64;
@@ -35,55 +38,55 @@ pub(crate) async fn call(house: Arc<House>, request: Request<Incoming>) -> Respo
         Err(status) => return grpc::answer(Err(status)),
     };
     house.faults.wait().await;
-    match path.as_str() {
-        "/proto.CryptoService/createAccount"
-        | "/proto.CryptoService/updateAccount"
-        | "/proto.CryptoService/cryptoTransfer"
-        | "/proto.ConsensusService/createTopic"
-        | "/proto.ConsensusService/updateTopic"
-        | "/proto.ConsensusService/deleteTopic"
-        | "/proto.ConsensusService/submitMessage"
-        | "/proto.ScheduleService/createSchedule"
-        | "/proto.ScheduleService/signSchedule"
-        | "/proto.ScheduleService/deleteSchedule" => grpc::answer(submit(&house, &message)),
-        "/proto.CryptoService/getTransactionReceipts" if house.faults.is_late() => {
-            grpc::answer(Ok(framed(&no_receipt())))
-        }
-        "/proto.CryptoService/getTransactionReceipts"
-        | "/proto.CryptoService/getTxRecordByTxID"
-        | "/proto.CryptoService/cryptoGetBalance"
-        | "/proto.CryptoService/getAccountInfo"
-        | "/proto.ConsensusService/getTopicInfo"
-        | "/proto.ScheduleService/getScheduleInfo"
-        | "/proto.NetworkService/getVersionInfo" => grpc::answer(ask(&house, message)),
-        "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic" => {
-            match TopicQuery::decode(message) {
-                Ok(query) => subscribe(house, query),
-                Err(error) => grpc::answer(Err(malformed(&error))),
-            }
-        }
-        "/com.hedera.mirror.api.proto.NetworkService/getNodes" => {
-            match AddressBookQuery::decode(message) {
-                Ok(_) => grpc::answer(Ok(framed(&address(&house)))),
-                Err(error) => grpc::answer(Err(malformed(&error))),
-            }
-        }
-        _ => grpc::answer(unknown(&house, &path, &message)),
+    match method(&path) {
+        Some(Method::Transaction) => grpc::answer(submit(&house, &message).await),
+        Some(Method::Receipt) if house.faults.is_late() => grpc::answer(Ok(framed(&no_receipt()))),
+        Some(Method::Receipt | Method::Query) => grpc::answer(ask(&house, message).await),
+        Some(Method::OtherTransaction) => grpc::answer(Ok(framed(&TransactionResponse {
+            precheck_code: Code::NotSupported.number(),
+            cost: 0,
+        }))),
+        Some(Method::OtherQuery(field)) => grpc::answer(Ok(not_supported(field))),
+        Some(Method::Subscribe) => match TopicQuery::decode(message) {
+            Ok(query) => subscribe(house, query),
+            Err(error) => grpc::answer(Err(malformed(&error))),
+        },
+        Some(Method::Nodes) => match AddressBookQuery::decode(message) {
+            Ok(_) => grpc::answer(Ok(framed(&address(&house)))),
+            Err(error) => grpc::answer(Err(malformed(&error))),
+        },
+        None => grpc::answer(Err(Status::new(
+            Status::UNIMPLEMENTED,
+            format!("no node has {path}"),
+        ))),
     }
 }
 
-fn submit(house: &House, message: &Bytes) -> Result<Bytes, Status> {
+async fn submit(house: &House, message: &Bytes) -> Result<Bytes, Status> {
     if house.faults.is_busy() {
         return Ok(framed(&TransactionResponse {
             precheck_code: Code::Busy.number(),
             cost: 0,
         }));
     }
-    let response = house.submit(message);
+    let response = house.submit(Offer::read(message)).await;
     if house.faults.is_lost() {
         return Err(Status::new(Status::UNAVAILABLE, "the answer was lost"));
     }
     Ok(framed(&response))
+}
+
+/// The answer to a question of a kind that is not answered here: every answer begins with a header.
+fn not_supported(field: u32) -> Bytes {
+    let header = ResponseHeader {
+        precheck_code: Code::NotSupported.number(),
+        ..ResponseHeader::default()
+    };
+    let mut inner = Vec::new();
+    prost::encoding::message::encode(1, &header, &mut inner);
+    let mut outer = Vec::new();
+    prost::encoding::bytes::encode(field, &inner, &mut outer);
+    framed_bytes(&outer)
 }
 
 /// As if a transaction had not been heard of yet.
@@ -99,26 +102,19 @@ fn no_receipt() -> proto::Response {
     }
 }
 
-/// What the devnet does not do. A transaction is told so as a node would; anything else as a server would.
-fn unknown(house: &House, path: &str, message: &Bytes) -> Result<Bytes, Status> {
-    let is_transaction = inbox_hedera::transaction::Signed::read(message)
-        .is_err_and(|error| matches!(error, inbox_hedera::transaction::Unreadable::Unknown(_)));
-    if is_transaction {
-        return Ok(framed(&house.submit(message)));
-    }
-    Err(Status::new(
-        Status::UNIMPLEMENTED,
-        format!("the devnet does not have {path}"),
-    ))
-}
-
 fn malformed(error: &prost::DecodeError) -> Status {
     Status::new(Status::INVALID_ARGUMENT, error.to_string())
 }
 
-fn ask(house: &House, message: Bytes) -> Result<Bytes, Status> {
+async fn ask(house: &House, message: Bytes) -> Result<Bytes, Status> {
     let query = Query::decode(message).map_err(|error| malformed(&error))?;
-    Ok(framed(&house.ledger().ask(query)))
+    if query.query.is_none() {
+        return Err(Status::new(
+            Status::INVALID_ARGUMENT,
+            "the question is of no kind that is known here",
+        ));
+    }
+    Ok(framed(&house.ask(&query).await))
 }
 
 /// The only node, as an address book has it.
@@ -160,7 +156,9 @@ fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
             .consensus_start_time
             .map_or_else(|| house.now(), nanos);
         let end = query.consensus_end_time.map_or(i64::MAX, nanos);
-        let mut after = 0;
+        let Ok(mut after) = TopicMessage::before(house.ledger().db(), num, start) else {
+            return;
+        };
         loop {
             let until = house.mirrored();
             let page = TopicMessage::after(house.ledger().db(), num, after, until, PAGE);
@@ -172,9 +170,6 @@ fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
             let is_last = u32::try_from(page.len()).unwrap_or(u32::MAX) < PAGE;
             for message in page {
                 after = message.sequence;
-                if message.consensus_at < start {
-                    continue;
-                }
                 if message.consensus_at >= end || left == 0 {
                     return;
                 }
@@ -184,14 +179,17 @@ fn subscribe(house: Arc<House>, query: TopicQuery) -> Response<Reply> {
                     return;
                 }
             }
-            if left == 0 || house.now() >= end {
+            let ahead = end.saturating_sub(house.now());
+            if left == 0 || ahead <= 0 {
                 return;
             }
             if is_last {
+                let over = Duration::from_nanos(ahead.unsigned_abs());
                 tokio::select! {
                     changed = news.changed() => if changed.is_err() { return },
                     () = sender.closed() => return,
                     () = tokio::time::sleep(LOOK), if until < i64::MAX => {}
+                    () = tokio::time::sleep(over), if end < i64::MAX => {}
                 }
             }
         }

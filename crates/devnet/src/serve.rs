@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::fault::Faults;
+use crate::fault::{Faults, Trouble};
 use crate::house::House;
 use crate::ledger::{Ledger, LedgerError};
 use crate::{grpc, node, rest};
@@ -29,6 +29,8 @@ pub struct Options {
     pub rest: SocketAddr,
     /// The ledger's file; without one it ends with the process.
     pub data: Option<PathBuf>,
+    /// What is to go wrong from the beginning.
+    pub faults: Vec<Trouble>,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
             mirror: at(5600),
             rest: at(5551),
             data: None,
+            faults: Vec::new(),
         }
     }
 }
@@ -53,6 +56,7 @@ impl Options {
             mirror: at,
             rest: at,
             data: None,
+            faults: Vec::new(),
         }
     }
 }
@@ -66,6 +70,9 @@ pub enum StartError {
     /// Somebody else has the port.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
+    /// The system has no thread for its writer.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
 }
 
 /// A devnet that runs until it is dropped.
@@ -91,8 +98,12 @@ impl Devnet {
         let (node, node_at) = bind(options.node).await?;
         let (mirror, mirror_at) = bind(options.mirror).await?;
         let (rest, rest_at) = bind(options.rest).await?;
-        let house = Arc::new(House::new(ledger, node_at));
+        let house = House::new(ledger, node_at).map_err(StartError::Thread)?;
+        let house = Arc::new(house);
         let faults = Arc::clone(&house.faults);
+        for trouble in &options.faults {
+            faults.set(*trouble);
+        }
         let mut tasks = JoinSet::new();
         for listener in [node, mirror, rest] {
             tasks.spawn(accept(listener, Arc::clone(&house)));
@@ -131,11 +142,11 @@ async fn accept(listener: TcpListener, house: Arc<House>) {
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { continue };
+                let Ok((stream, peer)) = accepted else { continue };
                 let _ = stream.set_nodelay(true);
                 let house = Arc::clone(&house);
                 connections.spawn(async move {
-                    let answer = service_fn(move |request| answer(Arc::clone(&house), request));
+                    let answer = service_fn(move |request| answer(Arc::clone(&house), peer, request));
                     // A client that goes away in the midst is no fault of ours.
                     let _ = Builder::new(TokioExecutor::new())
                         .serve_connection(TokioIo::new(stream), answer)
@@ -149,10 +160,13 @@ async fn accept(listener: TcpListener, house: Arc<House>) {
 
 async fn answer(
     house: Arc<House>,
+    peer: SocketAddr,
     request: Request<Incoming>,
 ) -> Result<hyper::Response<grpc::Reply>, std::convert::Infallible> {
     Ok(if grpc::is_call(&request) {
         node::call(house, request).await
+    } else if request.uri().path() == rest::faults::PATH {
+        rest::faults::answer(&house.faults, peer, request).await
     } else {
         rest::answer(&house, &request)
     })

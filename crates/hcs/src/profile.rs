@@ -167,7 +167,7 @@ impl Profile {
             .required("type", ProfileType::read)
             .and_then(|profile_type| read_kind(&mut object, profile_type));
         let display_name = object.required("display_name", filled);
-        let uaid = object.wanted("uaid", filled);
+        let uaid = object.optional("uaid", filled);
         let base_account = object.optional("base_account", parsed);
         let alias = object.optional("alias", text);
         let bio = object.optional("bio", text);
@@ -190,7 +190,7 @@ impl Profile {
         }
         Some(Profile {
             display_name: display_name?,
-            uaid,
+            uaid: uaid?,
             base_account: base_account?,
             alias: alias?,
             bio: bio?,

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use inbox_hedera::proto::{
-    AccountId, Code, CryptoCreateBody, CryptoTransferBody, CryptoUpdateBody, StakedId,
+    AccountId, Code, CryptoCreateBody, CryptoTransferBody, CryptoUpdateBody, Key, StakedId,
 };
+use prost::Message;
 
 use super::Fault;
 use super::genesis::RENEWAL;
@@ -46,6 +47,13 @@ pub(super) fn create(
     text(&body.memo)?;
     if body.receiver_sig_required {
         handling.must_sign(&key, signers)?;
+    }
+    // An address on the EVM, or a key as Hedera writes one.
+    let is_alias = |alias: &[u8]| {
+        alias.len() == 20 || Key::decode(alias).is_ok_and(|key| key.leaf().is_some())
+    };
+    if !body.alias.is_empty() && !is_alias(&body.alias) {
+        return Err(Code::InvalidAliasKey.into());
     }
     if !body.alias.is_empty() && Account::find_alias(handling.db, &body.alias)?.is_some() {
         return Err(Code::AliasAlreadyAssigned.into());

@@ -1,6 +1,10 @@
 //! What a transaction costs: the published schedule in hundred-millionths of a cent, paid in tinybars at a fixed rate.
 
 use inbox_hedera::proto::{Data, ExchangeRate, ExchangeRateSet, TimestampSeconds, TransactionBody};
+use rusqlite::Connection;
+
+use super::Fault;
+use super::rows::Topic;
 
 /// A cent, in the units of the schedule.
 const CENT: u64 = 100_000_000;
@@ -13,8 +17,26 @@ const SUBMIT: u64 = 1_700_000;
 const SUBMIT_BYTE: u64 = 6_800;
 const SUBMIT_FREE_BYTES: u64 = 100;
 
+/// What an answer costs that is not free.
+const ANSWER: u64 = CENT / 100;
+
+/// The price of an answer that is not free, in tinybars.
+pub(super) fn of_answer() -> u64 {
+    tinybars(ANSWER)
+}
+
+fn tinybars(units: u64) -> u64 {
+    units.div_ceil(u64::from(CENTS_PER_HBAR.unsigned_abs()))
+}
+
 /// The fee of a transaction, in tinybars.
-pub(super) fn of(body: &TransactionBody, is_fee_topic: bool) -> u64 {
+pub(super) fn of(db: &Connection, body: &TransactionBody) -> Result<u64, Fault> {
+    let is_fee_topic = match &body.data {
+        Some(Data::SubmitMessage(submit)) => {
+            Topic::has_fees(db, submit.topic_id.map_or(0, |topic| topic.num))?
+        }
+        _ => false,
+    };
     let units = match &body.data {
         Some(Data::CryptoCreate(_)) => 5 * CENT,
         Some(Data::CryptoUpdate(_) | Data::UpdateTopic(_)) => CENT * 22 / 1000,
@@ -47,7 +69,7 @@ pub(super) fn of(body: &TransactionBody, is_fee_topic: bool) -> u64 {
         Some(Data::ScheduleSign(_) | Data::ScheduleDelete(_)) => CENT / 10,
         None => 0,
     };
-    units.div_ceil(u64::from(CENTS_PER_HBAR.unsigned_abs()))
+    Ok(tinybars(units))
 }
 
 /// The rate as receipts tell it: now, and next, without which some programs fail.

@@ -1,5 +1,7 @@
 //! What is there in the beginning: the treasury, the node, and accounts to try things with.
 
+use std::ops::RangeInclusive;
+
 use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
 use inbox_hedera::proto::Key;
 use rusqlite::Connection;
@@ -16,6 +18,10 @@ pub const TREASURY_KEY: &str = "302e020100300506032b65700422042091132178e72057a1
 
 /// The account of the only node.
 pub const NODE: i64 = 3;
+
+/// The accounts of nodes that it answers as: those of the public test network, so that a program which knows no other network runs
+/// here as it is when the addresses lead here.
+pub(super) const NODES: RangeInclusive<i64> = NODE..=9;
 
 /// The account that fees are paid to.
 pub(super) const FEES: i64 = 98;
@@ -83,7 +89,9 @@ pub(super) fn found(db: &Connection, now: i64) -> Result<(), LedgerError> {
         is_reward_declined: false,
     };
     account(TREASURY, genesis.clone(), SUPPLY - COUNT * GIFT, "treasury").save(db)?;
-    account(NODE, genesis.clone(), 0, "node").save(db)?;
+    for node in NODES {
+        account(node, genesis.clone(), 0, "node").save(db)?;
+    }
     account(FEES, genesis, 0, "fees").save(db)?;
     for one in funded()? {
         account(one.num, Key::from(&one.key.public()?), GIFT, "").save(db)?;

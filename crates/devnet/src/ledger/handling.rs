@@ -7,11 +7,11 @@ use inbox_hedera::proto::{
     AccountAmount, AccountId, AssessedCustomFee, Code, CustomFeeLimit, Data, Key, ScheduleId,
     Timestamp, TransactionBody, TransactionId, TransactionReceipt, TransactionRecord, TransferList,
 };
-use inbox_hedera::transaction::Signed;
 use prost::Message;
 use rusqlite::{Connection, params};
 
 use super::genesis::FEES;
+use super::offer::Offered;
 use super::precheck::{Checked, SECOND};
 use super::rows::Account;
 use super::{Effects, Fault, account, fee, schedule, topic};
@@ -22,7 +22,8 @@ pub(super) type Signers<'a> = &'a dyn Fn(&PublicKey) -> bool;
 /// A transaction that is being carried out.
 pub(super) struct Handling<'a> {
     pub(super) db: &'a Connection,
-    pub(super) signed: Option<&'a Signed>,
+    /// As it came; nothing of what was scheduled.
+    pub(super) offered: Option<&'a Offered>,
     pub(super) body: &'a TransactionBody,
     pub(super) id: TransactionId,
     pub(super) payer: i64,
@@ -40,14 +41,14 @@ impl<'a> Handling<'a> {
     /// Gives a transaction its time and takes its fee.
     pub(super) fn begin(
         db: &'a Connection,
-        signed: &'a Signed,
+        offered: &'a Offered,
         checked: Checked,
         wall: i64,
     ) -> Result<Self, Fault> {
         let mut handling = Handling {
             db,
-            signed: Some(signed),
-            body: &signed.body,
+            offered: Some(offered),
+            body: &offered.signed.body,
             id: checked.id,
             payer: checked.payer.num,
             now: next_time(db, wall)?,
@@ -56,7 +57,7 @@ impl<'a> Handling<'a> {
             assessed: Vec::new(),
             schedule: None,
             fee: checked.fee,
-            hash: signed.hash.to_vec(),
+            hash: offered.signed.hash.to_vec(),
         };
         handling.pay(handling.payer, FEES, checked.fee)?;
         Ok(handling)
@@ -73,7 +74,7 @@ impl<'a> Handling<'a> {
     ) -> Result<Self, Fault> {
         Ok(Handling {
             db,
-            signed: None,
+            offered: None,
             body,
             id,
             payer,
@@ -89,19 +90,22 @@ impl<'a> Handling<'a> {
 
     /// Carries it out by the signatures on it.
     pub(super) fn run(&mut self, effects: &mut Effects) -> Result<(), Fault> {
-        let Some(signed) = self.signed else {
+        let Some(offered) = self.offered else {
             return Err(Code::FailInvalid.into());
         };
-        self.run_for(&|key| signed.is_signed_by(key), effects)
+        self.run_for(&|key| offered.is_signed_by(key), effects)
     }
 
     /// Carries out what was scheduled: its payer pays, as for everything.
     pub(super) fn run_scheduled(
         &mut self,
-        fee: u64,
         signers: Signers<'_>,
         effects: &mut Effects,
     ) -> Result<(), Fault> {
+        let fee = fee::of(self.db, self.body)?;
+        if fee > self.body.transaction_fee {
+            return self.finish(Code::InsufficientTxFee);
+        }
         let fee = i64::try_from(fee).unwrap_or(i64::MAX);
         match self.pay(self.payer, FEES, fee) {
             Ok(()) => {
@@ -120,15 +124,15 @@ impl<'a> Handling<'a> {
         effects: &mut Effects,
     ) -> Result<(), Fault> {
         let kept = (self.transfers.clone(), effects.clone());
-        self.db.execute_batch("SAVEPOINT handling")?;
+        self.step("SAVEPOINT handling")?;
         let status = match self.carry_out(signers, effects) {
             Ok(()) => {
-                self.db.execute_batch("RELEASE handling")?;
+                self.step("RELEASE handling")?;
                 Code::Success
             }
             Err(Fault::Code(code)) => {
-                self.db
-                    .execute_batch("ROLLBACK TO handling; RELEASE handling")?;
+                self.step("ROLLBACK TO handling")?;
+                self.step("RELEASE handling")?;
                 (self.transfers, *effects) = kept;
                 self.assessed.clear();
                 self.receipt = TransactionReceipt {
@@ -141,6 +145,11 @@ impl<'a> Handling<'a> {
             Err(fault) => return Err(fault),
         };
         self.finish(status)
+    }
+
+    /// A statement that gives nothing, prepared once.
+    fn step(&self, statement: &str) -> rusqlite::Result<()> {
+        self.db.prepare_cached(statement)?.execute([]).map(drop)
     }
 
     fn finish(&mut self, status: Code) -> Result<(), Fault> {
@@ -181,8 +190,8 @@ impl<'a> Handling<'a> {
 
     /// The account, or the code that says there is none.
     pub(super) fn account(&self, id: Option<&AccountId>, missing: Code) -> Result<Account, Fault> {
-        let num = id.and_then(AccountId::num).ok_or(missing)?;
-        Ok(Account::find(self.db, num)?.ok_or(missing)?)
+        let id = id.ok_or(missing)?;
+        Ok(Account::named(self.db, id)?.ok_or(missing)?)
     }
 
     /// Refuses unless a key is satisfied.
@@ -255,6 +264,8 @@ impl<'a> Handling<'a> {
             .or(self.receipt.schedule_id.map(|schedule| schedule.num))
             .or(self.receipt.account_id.as_ref().and_then(AccountId::num))
             .or(target(self.body));
+        // What was scheduled names none.
+        let node = self.body.node_account_id.as_ref();
         self.db
             .prepare_cached(
                 "INSERT INTO transactions (consensus_at, id, payer, kind, status, record, body, entity, max_fee, valid_start,
@@ -273,9 +284,19 @@ impl<'a> Handling<'a> {
                 max_fee,
                 super::precheck::nanos(start).unwrap_or_default(),
                 self.body.valid_duration.map_or(0, |duration| duration.seconds),
-                super::NODE,
+                node.and_then(AccountId::num).unwrap_or(super::NODE),
                 self.id.scheduled,
             ])?;
+        // Who pays is in the row, and the fees' account is in all.
+        let others = self
+            .transfers
+            .iter()
+            .filter(|(num, amount)| **amount != 0 && **num != self.payer && **num != FEES);
+        for (num, _) in others {
+            self.db
+                .prepare_cached("INSERT INTO parties (account, consensus_at) VALUES (?1, ?2)")?
+                .execute(params![num, self.now])?;
+        }
         Ok(())
     }
 }

@@ -3,12 +3,13 @@
 use inbox_hedera::proto::{
     AccountId, Code, Data, SubmitMessageBody, TransactionBody, TransactionId,
 };
-use inbox_hedera::transaction::{MAX_MEMO, MAX_VALID_SECONDS, Signed, Unreadable};
+use inbox_hedera::transaction::{MAX_MEMO, MAX_VALID_SECONDS, Unreadable};
 use prost::Message;
 use rusqlite::Connection;
 
-use super::genesis::NODE;
-use super::rows::{Account, Topic};
+use super::genesis::NODES;
+use super::offer::Offered;
+use super::rows::Account;
 use super::{Fault, Refused, fee};
 
 /// A second, in nanoseconds.
@@ -26,30 +27,28 @@ pub(super) struct Checked {
 }
 
 /// Why bytes were not let in.
-pub(super) fn unreadable(error: &Unreadable) -> Refused {
+pub(super) fn unreadable(error: &Unreadable) -> Code {
     match error {
         Unreadable::Oversize(_) => Code::TransactionOversize,
         Unreadable::Malformed(_) => Code::InvalidTransaction,
-        // Numbers from 7 to 74 are what a transaction does, and in a schedule 3 to 48.
+        // Apart from the key of a batch, these numbers are what a transaction does.
         Unreadable::Unknown(path) => match path.as_slice() {
-            [7..=72 | 74] | [42, 1, 3..=48] => Code::NotSupported,
+            [7..=72 | 74..=1000, ..] => Code::NotSupported,
             _ => Code::TransactionHasUnknownFields,
         },
     }
-    .into()
 }
 
 /// Lets a transaction in, or says why not.
-pub(super) fn check(db: &Connection, signed: &Signed, now: i64) -> Result<Checked, Refused> {
-    let body = &signed.body;
+pub(super) fn check(db: &Connection, offered: &Offered, now: i64) -> Result<Checked, Refused> {
+    let body = &offered.signed.body;
     let id = named(body, now)?;
     text(&body.memo)?;
     if body.batch_key.is_some() {
         return Err(Code::NotSupported.into());
     }
     pure(body)?;
-    let payer = id.account_id.as_ref().and_then(AccountId::num);
-    let payer = match payer {
+    let payer = match id.account_id.as_ref().and_then(AccountId::num) {
         Some(num) => Account::find(db, num).map_err(Fault::from)?,
         None => None,
     };
@@ -61,10 +60,10 @@ pub(super) fn check(db: &Connection, signed: &Signed, now: i64) -> Result<Checke
     if is_seen {
         return Err(Code::DuplicateTransaction.into());
     }
-    if !payer.key.is_satisfied(&|key| signed.is_signed_by(key)) {
+    if !payer.key.is_satisfied(&|key| offered.is_signed_by(key)) {
         return Err(Code::InvalidSignature.into());
     }
-    let fee = fee::of(body, is_fee_topic(db, body)?);
+    let fee = fee::of(db, body)?;
     if body.transaction_fee < fee {
         return Err(Refused {
             fault: Code::InsufficientTxFee.into(),
@@ -90,7 +89,8 @@ fn named(body: &TransactionBody, now: i64) -> Result<TransactionId, Code> {
     if id.scheduled || id.nonce != 0 {
         return Err(Code::TransactionIdFieldNotAllowed);
     }
-    if body.node_account_id.as_ref().and_then(AccountId::num) != Some(NODE) {
+    let node = body.node_account_id.as_ref().and_then(AccountId::num);
+    if !node.is_some_and(|node| NODES.contains(&node)) {
         return Err(Code::InvalidNodeAccount);
     }
     let seconds = body.valid_duration.map_or(0, |duration| duration.seconds);
@@ -133,6 +133,7 @@ fn pure(body: &TransactionBody) -> Result<(), Code> {
     if !body.max_custom_fees.is_empty() && !is_submit {
         return Err(Code::MaxCustomFeesIsNotSupported);
     }
+    limits(body)?;
     match &body.data {
         None => Err(Code::InvalidTransactionBody),
         Some(Data::SubmitMessage(submit)) => message(submit),
@@ -163,6 +164,36 @@ fn pure(body: &TransactionBody) -> Result<(), Code> {
     }
 }
 
+/// What is wrong with how much a payer agrees to pay on a topic.
+fn limits(body: &TransactionBody) -> Result<(), Code> {
+    let limits = &body.max_custom_fees;
+    for (place, limit) in limits.iter().enumerate() {
+        if limit.account_id.is_none() || limit.fees.is_empty() {
+            return Err(Code::InvalidMaxCustomFees);
+        }
+        let others = &limits[..place];
+        if others
+            .iter()
+            .any(|other| other.account_id == limit.account_id)
+        {
+            return Err(Code::DuplicateAccountIdInMaxCustomFeeList);
+        }
+        for (place, fee) in limit.fees.iter().enumerate() {
+            if fee.amount < 0 {
+                return Err(Code::InvalidMaxCustomFees);
+            }
+            let others = &limit.fees[..place];
+            if others
+                .iter()
+                .any(|other| other.denominating_token_id == fee.denominating_token_id)
+            {
+                return Err(Code::DuplicateDenominationInMaxCustomFeeList);
+            }
+        }
+    }
+    Ok(())
+}
+
 fn message(submit: &SubmitMessageBody) -> Result<(), Code> {
     if submit.topic_id.is_none() {
         return Err(Code::InvalidTopicId);
@@ -174,12 +205,4 @@ fn message(submit: &SubmitMessageBody) -> Result<(), Code> {
         return Err(Code::MessageSizeTooLarge);
     }
     Ok(())
-}
-
-fn is_fee_topic(db: &Connection, body: &TransactionBody) -> Result<bool, Fault> {
-    let Some(Data::SubmitMessage(submit)) = &body.data else {
-        return Ok(false);
-    };
-    let num = submit.topic_id.map_or(0, |topic| topic.num);
-    Ok(Topic::find(db, num)?.is_some_and(|topic| !topic.fees.is_empty()))
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::handling::{Handling, Signers};
 use super::precheck::{SECOND, nanos, text};
 use super::rows::{Account, Schedule, Topic};
-use super::{Effects, Fault, fee};
+use super::{Effects, Fault};
 
 /// How long one waits unless told otherwise, and at the most, in seconds.
 const USUAL: i64 = 1_800;
@@ -83,6 +83,9 @@ pub(super) fn create(
     schedule.save(handling.db)?;
     answer(handling, &schedule);
     add_signers(handling, &schedule)?;
+    if schedule.waits {
+        return Ok(());
+    }
     carry_out_when_signed(handling.db, handling.now, &mut schedule, effects)
 }
 
@@ -95,6 +98,9 @@ pub(super) fn sign(
     answer(handling, &schedule);
     if add_signers(handling, &schedule)? == 0 {
         return Err(Code::NoNewValidSignatures.into());
+    }
+    if schedule.waits {
+        return Ok(());
     }
     carry_out_when_signed(handling.db, handling.now, &mut schedule, effects)
 }
@@ -115,20 +121,28 @@ pub(super) fn delete(
     Ok(())
 }
 
-/// Carries out what waited until its time was over.
+/// Whether something waited until now.
+pub(super) fn is_any_over(db: &Connection, now: i64) -> rusqlite::Result<bool> {
+    Schedule::is_any_over(db, now)
+}
+
+/// Carries out what waited until its time was over, and ends what never had its signatures.
 pub(super) fn settle(db: &Connection, now: i64, effects: &mut Effects) -> rusqlite::Result<()> {
-    for mut schedule in Schedule::over(db, now)? {
-        schedule.end(db)?;
-        if !schedule.waits {
-            continue;
+    loop {
+        let over = Schedule::over(db, now)?;
+        if over.is_empty() {
+            return Ok(());
         }
-        schedule.waits = false;
-        match carry_out_when_signed(db, now, &mut schedule, effects) {
-            Ok(()) | Err(Fault::Code(_)) => schedule.end(db)?,
-            Err(Fault::Database(error)) => return Err(error),
+        for mut schedule in over {
+            if schedule.waits {
+                match carry_out_when_signed(db, now, &mut schedule, effects) {
+                    Ok(()) | Err(Fault::Code(_)) => {}
+                    Err(Fault::Database(error)) => return Err(error),
+                }
+            }
+            schedule.end(db)?;
         }
     }
-    Ok(())
 }
 
 fn answer(handling: &mut Handling<'_>, schedule: &Schedule) {
@@ -156,9 +170,8 @@ fn open(handling: &Handling<'_>, id: Option<ScheduleId>) -> Result<Schedule, Fau
 /// The keys that must be satisfied before a schedule is carried out.
 fn required(db: &Connection, schedule: &Schedule) -> Result<Vec<Key>, Fault> {
     let account = |id: Option<&AccountId>| -> Result<Account, Fault> {
-        let num = id.and_then(AccountId::num);
-        let found = match num {
-            Some(num) => Account::find(db, num)?,
+        let found = match id {
+            Some(id) => Account::named(db, id)?,
             None => None,
         };
         Ok(found.ok_or(Code::UnresolvableRequiredSigners)?)
@@ -202,8 +215,8 @@ fn add_signers(handling: &Handling<'_>, schedule: &Schedule) -> Result<usize, Fa
         .flat_map(Key::leaves)
     {
         let signature = handling
-            .signed
-            .and_then(|signed| signed.signatures.find(&leaf, &signed.body_bytes));
+            .offered
+            .and_then(|offered| offered.signature_of(&leaf));
         if let Some(signature) = signature {
             let key = Key::from(&leaf);
             let is_new = schedule.add_signer(handling.db, &key, signature, handling.now)?;
@@ -228,7 +241,7 @@ fn carry_out_when_signed(
     let is_signed = required(db, schedule)?
         .iter()
         .all(|key| key.is_satisfied(&has_signed));
-    if !is_signed || schedule.waits {
+    if !is_signed {
         return Ok(());
     }
     let body = TransactionBody {
@@ -242,7 +255,7 @@ fn carry_out_when_signed(
     let mut inner = Handling::begin_scheduled(db, &body, id, schedule.payer, schedule.num, now)?;
     schedule.executed_at = Some(inner.now);
     schedule.save(db)?;
-    inner.run_scheduled(fee::of(&body, false), &has_signed, effects)
+    inner.run_scheduled(&has_signed, effects)
 }
 
 fn data(scheduled: Schedulable) -> Data {

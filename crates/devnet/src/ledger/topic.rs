@@ -198,7 +198,7 @@ pub(super) fn submit(
     .insert(handling.db, topic.num)?;
     topic.sequence = sequence;
     topic.running_hash.clone_from(&hash);
-    topic.save(handling.db)?;
+    topic.advance(handling.db)?;
     handling.receipt.topic_sequence_number = sequence.unsigned_abs();
     handling.receipt.topic_running_hash = hash;
     handling.receipt.topic_running_hash_version = HASH_VERSION;
@@ -329,7 +329,9 @@ fn must_be_good_fees(handling: &Handling<'_>, fees: &[FixedCustomFee]) -> Result
         if fixed.denominating_token_id.is_some() {
             return Err(Code::NotSupported.into());
         }
+        // By its number: it is kept as it is written.
         let collector = fee.fee_collector_account_id.as_ref();
+        let collector = collector.filter(|id| id.num().is_some());
         handling.account(collector, Code::InvalidCustomFeeCollector)?;
     }
     Ok(())

@@ -37,7 +37,8 @@ pub(super) fn nanos(text: &str) -> Option<i64> {
     }
     let fraction: i64 = format!("{fraction:0<9}").parse().ok()?;
     let seconds: i64 = seconds.parse().ok()?;
-    seconds.checked_mul(SECOND)?.checked_add(fraction)
+    // Mirrors take ten digits of seconds, which is later than can be counted here.
+    Some(seconds.saturating_mul(SECOND).saturating_add(fraction))
 }
 
 /// Nanoseconds as Hedera writes a time.
@@ -78,6 +79,57 @@ pub(super) fn fee(fee: &FixedCustomFee) -> Value {
     })
 }
 
+/// The letters of base32.
+const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// The bytes of base32 without padding, by which mirrors write an alias.
+pub(super) fn base32(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() * 5 / 8);
+    let (mut kept, mut bits) = (0_u32, 0);
+    for letter in text.bytes() {
+        let value = LETTERS.iter().position(|&one| one == letter)?;
+        kept = (kept << 5 | u32::try_from(value).ok()?) & 0xffff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(kept >> bits & 0xff).ok()?);
+        }
+    }
+    (!bytes.is_empty()).then_some(bytes)
+}
+
+/// Bytes as base32 without padding.
+pub(super) fn to_base32(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 8 / 5 + 1);
+    let (mut kept, mut bits) = (0_usize, 0);
+    for byte in bytes {
+        kept = (kept << 8 | usize::from(*byte)) & 0xffff;
+        bits += 8;
+        while bits >= 5 {
+            bits -= 5;
+            text.push(char::from(LETTERS[kept >> bits & 31]));
+        }
+    }
+    if bits > 0 {
+        text.push(char::from(LETTERS[kept << (5 - bits) & 31]));
+    }
+    text
+}
+
+/// Text as it may stand in a URL's parameters.
+pub(super) fn escaped(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@/".contains(&byte);
+    text.bytes()
+        .map(|byte| {
+            if is_plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
 /// Text of a URL with its escapes read.
 pub(super) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -99,4 +151,26 @@ pub(super) fn unescaped(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base32, escaped, to_base32, unescaped};
+
+    #[test]
+    fn base32_is_read_as_it_is_written() {
+        assert_eq!(to_base32(b"foobar"), "MZXW6YTBOI");
+        assert_eq!(base32("MZXW6YTBOI").as_deref(), Some(&b"foobar"[..]));
+        assert_eq!(base32("mzxw"), None);
+        for length in 1..40_u8 {
+            let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(37)).collect();
+            assert_eq!(base32(&to_base32(&bytes)), Some(bytes));
+        }
+    }
+
+    #[test]
+    fn what_is_escaped_is_read_again() {
+        let text = "gt:1.5 & größer=%";
+        assert_eq!(unescaped(&escaped(text)), text);
+    }
 }

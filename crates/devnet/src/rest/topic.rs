@@ -2,17 +2,16 @@
 
 use inbox_hedera::proto::{AccountId, ChunkInfo};
 use prost::Message;
-use rusqlite::types::Value as Sql;
 use serde_json::{Value, json};
 
 use super::form::{self, id, time};
-use super::{Answer, Query, Refused};
+use super::query::{Query, Select, invalid};
+use super::{Answer, Refused};
 use crate::house::House;
 use crate::ledger::{Topic, TopicMessage};
 
 fn found(house: &House, name: &str) -> Result<Topic, Refused> {
-    let num =
-        form::number(name).ok_or_else(|| Refused::Invalid("Invalid parameter: topic.id".into()))?;
+    let num = form::number(name).ok_or_else(|| invalid("topicId"))?;
     let until = house.mirrored();
     let found = Topic::find(house.ledger().db(), num)?;
     found
@@ -73,65 +72,57 @@ fn shown(topic: i64, message: &TopicMessage) -> Value {
     })
 }
 
-pub(super) fn messages(house: &House, name: &str, query: &Query) -> Answer {
+pub(super) fn messages(house: &House, name: &str, query: &str) -> Answer {
+    let known = ["encoding", "limit", "order", "sequencenumber", "timestamp"];
+    let query = Query::read(query, &known)?;
+    let wanted = query.page(false)?;
+    let is_text = match query.get("encoding") {
+        None | Some("base64") => false,
+        Some("utf-8" | "utf8") => true,
+        Some(_) => return Err(invalid("encoding")),
+    };
     let topic = found(house, name)?;
-    let (limit, is_descending) = (query.limit()?, query.is_descending(false)?);
-    let mut text = String::from(
+    let mut select = Select::new(
         "SELECT sequence, consensus_at, payer, message, running_hash, chunk FROM messages
           WHERE topic = ? AND consensus_at <= ?",
+        [topic.num, house.mirrored()],
     );
-    let mut values = vec![Sql::from(topic.num), Sql::from(house.mirrored())];
-    let numbers = query.compared("sequencenumber", |text| text.parse().ok())?;
-    let times = query.compared("timestamp", form::nanos)?;
-    for (column, compared) in [("sequence", &numbers), ("consensus_at", &times)] {
-        for (compare, value) in compared {
-            text.push_str(&format!(" AND {column} {} ?", compare.sql()));
-            values.push(Sql::from(*value));
-        }
-    }
-    let order = if is_descending { "DESC" } else { "ASC" };
-    text.push_str(&format!(" ORDER BY sequence {order} LIMIT ?"));
-    values.push(Sql::from(limit));
+    let number = |text: &str| text.parse().ok().filter(|number: &i64| *number >= 0);
+    query.narrow(&mut select, "sequencenumber", "sequence", number)?;
+    query.narrow(&mut select, "timestamp", "consensus_at", form::nanos)?;
+    select.text.push_str(&wanted.sql("sequence"));
     let ledger = house.ledger();
-    let mut statement = ledger.db().prepare_cached(&text)?;
+    let mut statement = ledger.db().prepare_cached(&select.text)?;
     let page: Vec<TopicMessage> = statement
-        .query_map(rusqlite::params_from_iter(values), TopicMessage::read)?
+        .query_map(
+            rusqlite::params_from_iter(select.values),
+            TopicMessage::read,
+        )?
         .collect::<rusqlite::Result<_>>()?;
     let shown: Vec<Value> = page
         .iter()
-        .map(|message| shown(topic.num, message))
+        .map(|message| {
+            let mut shown = shown(topic.num, message);
+            if is_text {
+                shown["message"] = String::from_utf8_lossy(&message.message).into();
+            }
+            shown
+        })
         .collect();
-    let is_full = i64::try_from(page.len()).is_ok_and(|count| count == limit);
-    let next = page.last().filter(|_| is_full).map(|last| {
-        let (word, compare) = if is_descending { ("desc", "lt") } else { ("asc", "gt") };
-        let kept: String = times
-            .iter()
-            .map(|(compare, value)| format!("&timestamp={}:{}", name_of(*compare), time(*value)))
-            .collect();
-        format!(
-            "/api/v1/topics/{}/messages?limit={limit}&order={word}&sequencenumber={compare}:{}{kept}",
-            id(topic.num),
-            last.sequence
-        )
+    let next = page.last().filter(|_| wanted.is_full(page.len()));
+    let next = next.map(|last| {
+        let path = format!("topics/{}/messages", id(topic.num));
+        query.next(&path, wanted, "sequencenumber", &last.sequence.to_string())
     });
     Ok(json!({ "links": { "next": next }, "messages": shown }))
 }
 
-fn name_of(compare: super::Compare) -> &'static str {
-    match compare {
-        super::Compare::Equal => "eq",
-        super::Compare::Less => "lt",
-        super::Compare::LessOrEqual => "lte",
-        super::Compare::Greater => "gt",
-        super::Compare::GreaterOrEqual => "gte",
-    }
-}
-
 pub(super) fn message(house: &House, name: &str, number: &str) -> Answer {
+    let number: i64 = number.parse().map_err(|_| invalid("sequenceNumber"))?;
+    if number < 1 {
+        return Err(invalid("sequenceNumber"));
+    }
     let topic = found(house, name)?;
-    let number: i64 = number
-        .parse()
-        .map_err(|_| Refused::Invalid("Invalid parameter: sequencenumber".into()))?;
     let until = house.mirrored();
     let found = TopicMessage::after(house.ledger().db(), topic.num, number - 1, until, 1)?;
     let message = found.first().filter(|message| message.sequence == number);
@@ -139,8 +130,7 @@ pub(super) fn message(house: &House, name: &str, number: &str) -> Answer {
 }
 
 pub(super) fn message_at(house: &House, at: &str) -> Answer {
-    let at = form::nanos(at)
-        .ok_or_else(|| Refused::Invalid("Invalid parameter: consensusTimestamp".into()))?;
+    let at = form::nanos(at).ok_or_else(|| invalid("consensusTimestamp"))?;
     if at > house.mirrored() {
         return Err(Refused::NotFound);
     }

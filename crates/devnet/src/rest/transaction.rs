@@ -2,11 +2,13 @@
 
 use inbox_hedera::proto::{AccountId, Code, TransactionId, TransactionRecord};
 use prost::Message;
-use rusqlite::Row;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Row, params_from_iter};
 use serde_json::{Value, json};
 
 use super::form::{self, id, time};
-use super::{Answer, Query, Refused};
+use super::query::{Query, Select, invalid};
+use super::{Answer, Refused};
 use crate::house::House;
 
 const COLUMNS: &str = "consensus_at, payer, kind, status, record, entity, max_fee, valid_start, valid_seconds, node, is_scheduled";
@@ -74,28 +76,39 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Value> {
     }))
 }
 
+/// An id as mirrors write it, `0.0.2-1700000000-000000001`, or as SDKs do, `0.0.2@1700000000.000000001`.
+fn named(name: &str) -> Option<TransactionId> {
+    let (payer, start) = name.split_once(['-', '@'])?;
+    let start = form::nanos(&start.replacen('-', ".", 1))?;
+    let payer = AccountId::of(form::number(payer)?);
+    Some(TransactionId::new(payer, form::timestamp(start)))
+}
+
 /// The transaction with this id, and what it scheduled.
-pub(super) fn show(house: &House, name: &str, query: &Query) -> Answer {
-    let invalid = || Refused::Invalid("Invalid parameter: transactionId".into());
-    let (payer, start) = name.split_once('-').ok_or_else(invalid)?;
-    let payer = form::number(payer).ok_or_else(invalid)?;
-    let start = form::nanos(&start.replacen('-', ".", 1)).ok_or_else(invalid)?;
+pub(super) fn show(house: &House, name: &str, query: &str) -> Answer {
+    let query = Query::read(query, &["nonce", "scheduled"])?;
     // What is scheduled has the id of who scheduled it, whoever pays for it.
-    let mut id = TransactionId::new(AccountId::of(payer), form::timestamp(start));
+    let mut id = named(name).ok_or_else(|| invalid("transactionId"))?;
     let plain = id.encode_to_vec();
     id.scheduled = true;
     let scheduled = id.encode_to_vec();
-    let (first, second) = match query.get("scheduled") {
-        Some("true") => (scheduled.clone(), scheduled),
-        Some(_) => (plain.clone(), plain),
+    let (first, second) = match query.flag("scheduled")? {
+        Some(true) => (scheduled.clone(), scheduled),
+        Some(false) => (plain.clone(), plain),
         None => (plain, scheduled),
     };
+    match query.get("nonce").map(str::parse::<i32>) {
+        None | Some(Ok(0)) => {}
+        Some(Ok(1..)) => return Err(Refused::NotFound),
+        Some(_) => return Err(invalid("nonce")),
+    }
+    let until = house.mirrored();
     let ledger = house.ledger();
     let mut statement = ledger.db().prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM transactions WHERE id IN (?1, ?2) ORDER BY consensus_at"
+        "SELECT {COLUMNS} FROM transactions WHERE id IN (?1, ?2) AND consensus_at <= ?3 ORDER BY consensus_at"
     ))?;
     let found: Vec<Value> = statement
-        .query_map((first, second), read)?
+        .query_map((first, second, until), read)?
         .collect::<rusqlite::Result<_>>()?;
     if found.is_empty() {
         return Err(Refused::NotFound);
@@ -103,26 +116,66 @@ pub(super) fn show(house: &House, name: &str, query: &Query) -> Answer {
     Ok(json!({ "transactions": found }))
 }
 
-/// The newest transactions, of one payer or of all.
-pub(super) fn list(house: &House, query: &Query) -> Answer {
-    let payer = match query.get("account.id") {
-        None => None,
-        Some(text) => Some(
-            form::number(text.strip_prefix("eq:").unwrap_or(text))
-                .ok_or_else(|| Refused::Invalid("Invalid parameter: account.id".into()))?,
-        ),
-    };
-    let order = if query.is_descending(true)? {
-        "DESC"
-    } else {
-        "ASC"
-    };
+/// The transactions that an account paid for, gave or got something by, or all; and where the next page is.
+pub(super) fn of_account(
+    house: &House,
+    query: &Query,
+    account: Option<i64>,
+    path: &str,
+) -> Result<(Value, Value), Refused> {
+    let wanted = query.page(true)?;
+    let text = format!("SELECT {COLUMNS} FROM transactions t WHERE consensus_at <= ?");
+    let mut select = Select::new(&text, [house.mirrored()]);
+    if let Some(account) = account {
+        select.and("(payer = ?", account);
+        select.text.push_str(
+            " OR EXISTS (SELECT 1 FROM parties p WHERE p.account = ? AND p.consensus_at = t.consensus_at))",
+        );
+        select.values.push(Sql::from(account));
+    }
+    query.narrow(&mut select, "timestamp", "consensus_at", form::nanos)?;
+    if let Some(kind) = query.get("transactiontype") {
+        select.and("kind = ?", kind.to_ascii_uppercase());
+    }
+    let success = i64::from(Code::Success.number());
+    match query.get("result") {
+        None => {}
+        Some("success") => select.and("status = ?", success),
+        Some("fail") => select.and("status <> ?", success),
+        Some(_) => return Err(invalid("result")),
+    }
+    select.text.push_str(&wanted.sql("consensus_at"));
     let ledger = house.ledger();
-    let mut statement = ledger.db().prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM transactions WHERE ?1 IS NULL OR payer = ?1 ORDER BY consensus_at {order} LIMIT ?2"
-    ))?;
+    let mut statement = ledger.db().prepare_cached(&select.text)?;
     let found: Vec<Value> = statement
-        .query_map((payer, query.limit()?), read)?
+        .query_map(params_from_iter(select.values), read)?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(json!({ "transactions": found, "links": { "next": null } }))
+    let last = found.last().filter(|_| wanted.is_full(found.len()));
+    let next = last.and_then(|last| {
+        let at = last["consensus_timestamp"].as_str()?;
+        Some(query.next(path, wanted, "timestamp", at))
+    });
+    Ok((json!(found), json!(next)))
+}
+
+/// The newest transactions, of one account or of all.
+pub(super) fn list(house: &House, query: &str) -> Answer {
+    let known = [
+        "account.id",
+        "limit",
+        "order",
+        "result",
+        "timestamp",
+        "transactiontype",
+    ];
+    let query = Query::read(query, &known)?;
+    let account = match query.get("account.id") {
+        None => None,
+        Some(text) => {
+            let text = text.strip_prefix("eq:").unwrap_or(text);
+            Some(form::number(text).ok_or_else(|| invalid("account.id"))?)
+        }
+    };
+    let (found, next) = of_account(house, &query, account, "transactions")?;
+    Ok(json!({ "transactions": found, "links": { "next": next } }))
 }

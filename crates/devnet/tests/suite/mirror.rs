@@ -14,6 +14,32 @@ use serde_json::json;
 
 use crate::net::message;
 
+/// Checks every message of a topic against its running hash. How many there are.
+pub(crate) fn audited(mirror: &Mirror, topic: i64) -> u64 {
+    let id = format!("0.0.{topic}").parse().unwrap();
+    let mut audit = Audit::new(id);
+    let (mut after, mut count) = (None, 0);
+    loop {
+        let page = mirror.messages(id, after).unwrap();
+        let Some(last) = page.last() else {
+            return count;
+        };
+        after = Some(last.sequence);
+        for found in &page {
+            let hash = inbox_hcs::RunningHash::new(&found.running_hash).unwrap();
+            let submission = inbox_hcs::Submission {
+                payer: found.payer,
+                topic: id,
+                time: found.time,
+                sequence: found.sequence,
+                message: &found.message,
+            };
+            audit.check(&submission, hash).unwrap();
+            count += 1;
+        }
+    }
+}
+
 #[test]
 fn what_the_network_did_is_read_as_it_was_meant() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -54,27 +80,9 @@ fn what_the_network_did_is_read_as_it_was_meant() {
     let topic = mirror.topic(id).unwrap().unwrap();
     assert_eq!(topic.memo, "a memo");
     assert_eq!((topic.submit_key, topic.admin_key), (Some(either), None));
-    let mut audit = Audit::new(id);
-    let (mut after, mut count) = (None, 0);
-    loop {
-        let page = mirror.messages(id, after).unwrap();
-        let Some(last) = page.last() else { break };
-        after = Some(last.sequence);
-        for found in &page {
-            assert_eq!(found.message, format!("message {count}").as_bytes());
-            let hash = inbox_hcs::RunningHash::new(&found.running_hash).unwrap();
-            let submission = inbox_hcs::Submission {
-                payer: found.payer,
-                topic: id,
-                time: found.time,
-                sequence: found.sequence,
-                message: &found.message,
-            };
-            audit.check(&submission, hash).unwrap();
-            count += 1;
-        }
-    }
-    assert_eq!(count, 250);
+    assert_eq!(audited(&mirror, made.num), 250);
+    let first = mirror.messages(id, None).unwrap().remove(0);
+    assert_eq!(first.message, b"message 0");
     let account = mirror.account("0.0.2".parse().unwrap()).unwrap().unwrap();
     assert_eq!(account.key, Some(public));
     assert!(account.balance > 0);

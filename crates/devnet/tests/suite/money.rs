@@ -205,3 +205,46 @@ fn bad_fees_and_exemptions_are_refused() {
         assert_eq!(net.status(&[&owner], Data::CreateTopic(body)), code);
     }
 }
+
+#[test]
+fn limits_that_say_nothing_or_two_things_are_refused() {
+    let mut net = Net::new();
+    let (one, two) = (net.somebody(0), net.somebody(1));
+    let topic = net.topic(&[&one], CreateTopicBody::default());
+    let limit = |party: &Party, amounts: &[i64]| CustomFeeLimit {
+        account_id: Some(AccountId::of(party.num)),
+        fees: amounts
+            .iter()
+            .map(|amount| FixedFee {
+                amount: *amount,
+                denominating_token_id: None,
+            })
+            .collect(),
+    };
+    let nobodys = CustomFeeLimit {
+        account_id: None,
+        ..limit(&one, &[1])
+    };
+    for (limits, wanted) in [
+        (vec![limit(&one, &[5])], Code::Ok),
+        (vec![limit(&one, &[5]), limit(&two, &[5])], Code::Ok),
+        (vec![limit(&one, &[])], Code::InvalidMaxCustomFees),
+        (vec![limit(&one, &[-1])], Code::InvalidMaxCustomFees),
+        (vec![nobodys], Code::InvalidMaxCustomFees),
+        (
+            vec![limit(&one, &[5]), limit(&one, &[6])],
+            Code::DuplicateAccountIdInMaxCustomFeeList,
+        ),
+        (
+            vec![limit(&one, &[5, 6])],
+            Code::DuplicateDenominationInMaxCustomFeeList,
+        ),
+    ] {
+        let mut body = net.body(&one, message(topic, "hello"));
+        body.max_custom_fees = limits;
+        assert_eq!(net.offer(&body, &[&one]), wanted);
+    }
+    let mut body = net.body(&one, Data::CryptoTransfer(transfer(&[])));
+    body.max_custom_fees = vec![limit(&one, &[5])];
+    assert_eq!(net.offer(&body, &[&one]), Code::MaxCustomFeesIsNotSupported);
+}

@@ -1,8 +1,10 @@
 //! Transactions that wait for signatures.
 
+use inbox_devnet::ledger::Schedule;
 use inbox_hedera::proto::{
-    Code, CreateTopicBody, Data, DeleteTopicBody, Schedulable, SchedulableBody, ScheduleCreateBody,
-    ScheduleDeleteBody, ScheduleId, ScheduleSignBody, SubmitMessageBody,
+    Answered, Asked, Code, CreateTopicBody, Data, DeleteTopicBody, Query, Schedulable,
+    SchedulableBody, ScheduleCreateBody, ScheduleDeleteBody, ScheduleId, ScheduleInfoQuery,
+    ScheduleSignBody, SubmitMessageBody,
 };
 
 use crate::money::transfer;
@@ -206,4 +208,76 @@ fn a_schedule_of_one_that_does_not_exist_is_not_made() {
     };
     let status = net.status(&[&maker], Data::ScheduleCreate(payment(&nobody, &maker)));
     assert_eq!(status, Code::UnresolvableRequiredSigners);
+}
+
+#[test]
+fn every_schedule_whose_time_is_over_ends_with_its_signatures_or_without() {
+    let mut net = Net::new();
+    let (maker, giver, taker) = (net.somebody(0), net.somebody(6), net.somebody(2));
+    let mut made = Vec::new();
+    for number in 0..130 {
+        let mut body = payment(&giver, &taker);
+        body.memo = format!("number {number}");
+        body.wait_for_expiry = number % 2 == 0;
+        body.expiration_time = Some(time(net.now() + 60_000_000_000));
+        let signers: &[&Party] = if number % 4 == 0 {
+            &[&maker, &giver]
+        } else {
+            &[&maker]
+        };
+        made.push(net.must(signers, Data::ScheduleCreate(body)));
+    }
+    let had = net.balance(taker.num);
+    net.advance(61);
+    let effects = net.ledger.settle().unwrap();
+    assert!(effects.topics.is_empty());
+    let mut done = 0;
+    for (number, made) in made.iter().enumerate() {
+        let inner = made.scheduled_transaction_id.clone().unwrap();
+        let is_done = net.ledger.record(&inner).unwrap().is_some();
+        assert_eq!(is_done, number % 4 == 0, "{number}");
+        done += i64::from(is_done);
+        let num = made.schedule_id.unwrap().num;
+        let kept = Schedule::find(net.ledger.db(), num).unwrap().unwrap();
+        assert_eq!(kept.waits, number % 2 == 0, "it is kept as it was made");
+        assert_eq!(kept.executed_at.is_some(), is_done);
+        // A node forgets what ended without its signatures.
+        let query = Query {
+            query: Some(Asked::ScheduleInfo(ScheduleInfoQuery {
+                header: None,
+                schedule_id: made.schedule_id,
+            })),
+        };
+        let Some(Answered::ScheduleInfo(answer)) = net.ledger.ask(&query).response else {
+            panic!("a schedule was asked for");
+        };
+        let code = Code::from(answer.header.unwrap().precheck_code);
+        assert_eq!(
+            code == Code::InvalidScheduleId,
+            !is_done,
+            "{number}: {code}"
+        );
+    }
+    assert_eq!(net.balance(taker.num), had + done * HBAR);
+}
+
+#[test]
+fn what_was_scheduled_costs_no_more_than_was_agreed_and_nothing_of_it_happens_for_less() {
+    let mut net = Net::new();
+    let (maker, giver, taker) = (net.somebody(0), net.somebody(6), net.somebody(2));
+    let mut body = payment(&giver, &taker);
+    body.scheduled.as_mut().unwrap().transaction_fee = 1;
+    let had = (net.balance(taker.num), net.supply());
+    let made = net.must(&[&maker, &giver], Data::ScheduleCreate(body));
+    let inner = made.scheduled_transaction_id.unwrap();
+    let done = net.ledger.record(&inner).unwrap().unwrap();
+    assert_eq!(
+        Code::from(done.receipt.unwrap().status),
+        Code::InsufficientTxFee
+    );
+    assert_eq!((net.balance(taker.num), net.supply()), had);
+    assert_eq!(
+        net.status(&[&giver], sign(made.schedule_id.unwrap())),
+        Code::ScheduleAlreadyExecuted
+    );
 }

@@ -105,6 +105,116 @@ fn only_who_has_a_key_of_the_topic_writes_to_it_and_only_as_long() {
 }
 
 #[test]
+fn a_tree_of_keys_is_satisfied_by_enough_of_its_branches() {
+    let mut net = Net::new();
+    let all: Vec<_> = (0..7).map(|place| net.somebody(place)).collect();
+    let [payer, one, two, three, four, five, six] = &all[..] else {
+        return;
+    };
+    // Two of: the first, both of a pair, one of a pair of which one is a list.
+    let tree = Key::threshold(
+        2,
+        vec![
+            one.public(),
+            Key::list(vec![two.public(), three.public()]),
+            Key::threshold(
+                1,
+                vec![four.public(), Key::list(vec![five.public(), six.public()])],
+            ),
+        ],
+    );
+    let topic = net.topic(
+        &[payer],
+        CreateTopicBody {
+            submit_key: Some(tree),
+            ..CreateTopicBody::default()
+        },
+    );
+    for (signers, wanted) in [
+        (vec![payer], Code::InvalidSignature),
+        (vec![payer, one], Code::InvalidSignature),
+        (vec![payer, one, two], Code::InvalidSignature),
+        (vec![payer, one, two, three], Code::Success),
+        (vec![payer, one, five], Code::InvalidSignature),
+        (vec![payer, one, five, six], Code::Success),
+        (vec![payer, two, three, four], Code::Success),
+        (vec![payer, two, four, five, six], Code::InvalidSignature),
+    ] {
+        let count = signers.len();
+        assert_eq!(
+            net.status(&signers, message(topic, "hello")),
+            wanted,
+            "{count}"
+        );
+    }
+    // One who signs twice is still one.
+    let body = net.body(payer, message(topic, "hello"));
+    let mut signatures =
+        inbox_hedera::proto::SignatureMap::of([&payer.key, &one.key], &body.encode_to_vec())
+            .unwrap();
+    let again = signatures.pairs[1].clone();
+    signatures.pairs.push(again);
+    let signed = inbox_hedera::proto::SignedTransaction {
+        body_bytes: body.encode_to_vec(),
+        sig_map: Some(signatures.clone()),
+    };
+    let bytes = |signed: &inbox_hedera::proto::SignedTransaction| {
+        inbox_hedera::proto::Transaction {
+            signed_transaction_bytes: signed.encode_to_vec(),
+            ..Default::default()
+        }
+        .encode_to_vec()
+    };
+    assert_eq!(net.put(&bytes(&signed)).0, Code::Ok);
+    let id = body.transaction_id.unwrap();
+    let status = net.ledger.record(&id).unwrap().unwrap().receipt.unwrap();
+    assert_eq!(Code::from(status.status), Code::InvalidSignature);
+}
+
+#[test]
+fn a_signature_may_name_the_start_of_its_key_and_a_wrong_one_is_none() {
+    let mut net = Net::new();
+    let (one, two) = (net.somebody(0), net.somebody(6));
+    let topic = net.topic(
+        &[&one],
+        CreateTopicBody {
+            submit_key: Some(two.public()),
+            ..CreateTopicBody::default()
+        },
+    );
+    for (length, is_spoilt, wanted) in [
+        (33, false, Code::Success),
+        (5, false, Code::Success),
+        (0, false, Code::Success),
+        (33, true, Code::InvalidSignature),
+        (5, true, Code::InvalidSignature),
+    ] {
+        let body = net.body(&one, message(topic, "hello"));
+        let body_bytes = body.encode_to_vec();
+        let mut map =
+            inbox_hedera::proto::SignatureMap::of([&one.key, &two.key], &body_bytes).unwrap();
+        map.pairs[1].pub_key_prefix.truncate(length);
+        if is_spoilt {
+            let spoilt = two.key.sign(b"something else").unwrap();
+            map.pairs[1].signature =
+                Some(inbox_hedera::proto::SignatureKind::EcdsaSecp256k1(spoilt));
+        }
+        let signed = inbox_hedera::proto::SignedTransaction {
+            body_bytes,
+            sig_map: Some(map),
+        };
+        let bytes = inbox_hedera::proto::Transaction {
+            signed_transaction_bytes: signed.encode_to_vec(),
+            ..Default::default()
+        };
+        assert_eq!(net.put(&bytes.encode_to_vec()).0, Code::Ok);
+        let id = body.transaction_id.unwrap();
+        let receipt = net.ledger.record(&id).unwrap().unwrap().receipt.unwrap();
+        assert_eq!(Code::from(receipt.status), wanted, "{length} {is_spoilt}");
+    }
+}
+
+#[test]
 fn a_topic_without_an_admin_is_nobodys_to_change() {
     let mut net = Net::new();
     let one = net.somebody(0);
@@ -197,8 +307,10 @@ fn a_node_lets_in_what_is_whole_timely_new_signed_and_paid_for() {
 
     let fresh = |net: &Net| net.body(&one, message(topic, "hello"));
     let mut body = fresh(&net);
-    body.node_account_id = Some(AccountId::of(4));
+    body.node_account_id = Some(AccountId::of(10));
     assert_eq!(net.offer(&body, &[&one]), Code::InvalidNodeAccount);
+    body.node_account_id = Some(AccountId::of(9));
+    assert_eq!(net.offer(&body, &[&one]), Code::Ok);
     let mut body = fresh(&net);
     body.transaction_fee = 1;
     assert_eq!(net.offer(&body, &[&one]), Code::InsufficientTxFee);

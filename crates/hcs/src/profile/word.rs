@@ -21,7 +21,8 @@ macro_rules! numbered {
             /// Its name.
             pub const fn name(self) -> &'static str { match self { $($name::$variant => $word,)* } }
 
-            fn from_code(code: u64) -> Option<Self> {
+            /// The one with this number.
+            pub fn from_code(code: u64) -> Option<Self> {
                 match code { $($code => Some($name::$variant),)* _ => None }
             }
         }

@@ -186,6 +186,24 @@ impl Mirror {
         Ok((place < facts.len()).then(|| facts.swap_remove(place)))
     }
 
+    /// The transaction that was carried out at this moment, of which there is one at most.
+    pub fn transaction_at(&self, time: Timestamp) -> Result<Option<TransactionFacts>, MirrorError> {
+        let path = format!("/api/v1/transactions?timestamp={time}&limit=1");
+        let Some(found) = self.get(&path)? else {
+            return Ok(None);
+        };
+        let answer = Answer {
+            path: &path,
+            value: &found,
+        };
+        let Some(value) = answer.list("/transactions").next() else {
+            return Ok(None);
+        };
+        let facts = Answer { path: &path, value }.transaction()?;
+        // Another one than was asked for says nothing of this one.
+        Ok((facts.time == time).then_some(facts))
+    }
+
     /// The nodes of the network.
     pub fn nodes(&self) -> Result<Vec<NodeFacts>, MirrorError> {
         let path = "/api/v1/network/nodes?limit=25&order=asc";

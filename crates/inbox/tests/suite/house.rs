@@ -16,6 +16,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-hedera", &["inbox-hcs"]),
     ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
     ("inbox-hcs", &["inbox-core", "inbox-wire"]),
+    ("inbox-bridge", &["inbox-core", "inbox-hcs", "inbox-hedera"]),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
@@ -25,15 +26,24 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "inbox-wire",
             "inbox-store",
             "inbox-ops",
+            "inbox-hcs",
             "inbox-hedera",
             "inbox-devnet",
+            "inbox-bridge",
         ],
     ),
     ("inbox", &["inbox-surfaces"]),
     ("inbox-testkit", &["inbox-core", "inbox-store", "inbox-ops"]),
     (
         "inbox-bench",
-        &["inbox-core", "inbox-store", "inbox-ops", "inbox-testkit"],
+        &[
+            "inbox-core",
+            "inbox-devnet",
+            "inbox-hedera",
+            "inbox-store",
+            "inbox-ops",
+            "inbox-testkit",
+        ],
     ),
 ];
 

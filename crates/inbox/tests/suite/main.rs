@@ -12,6 +12,8 @@ mod devnet;
 mod fire;
 mod guide;
 #[cfg(test)]
+mod hcs;
+#[cfg(test)]
 mod hook;
 mod house;
 #[cfg(test)]

@@ -34,15 +34,23 @@ pub(crate) fn npm(folder: PathBuf, packages: &[(&str, &str)]) -> PathBuf {
         .iter()
         .map(|(name, version)| format!("{name}@{version}"))
         .collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    npm_by(folder, "{}", &named)
+}
+
+/// What npm installs by a manifest and arguments.
+pub(crate) fn npm_by(folder: PathBuf, manifest: &str, args: &[&str]) -> PathBuf {
     let _alone = lock(&folder);
     let list = "packages.txt";
-    if std::fs::read_to_string(folder.join(list)).is_ok_and(|had| had == named.join(" ")) {
+    let wanted = format!("{}\n{manifest}", args.join(" "));
+    if std::fs::read_to_string(folder.join(list)).is_ok_and(|had| had == wanted) {
         return folder;
     }
     // Beside its place first: what was interrupted is not taken for a whole.
     let beside = folder.with_extension("part");
     let _ = std::fs::remove_dir_all(&beside);
     std::fs::create_dir_all(&beside).expect("the folder can be made");
+    std::fs::write(beside.join("package.json"), manifest).expect("the manifest can be written");
     let mut install = Command::new("npm");
     install.args([
         "install",
@@ -52,15 +60,15 @@ pub(crate) fn npm(folder: PathBuf, packages: &[(&str, &str)]) -> PathBuf {
         "--loglevel=error",
         "--prefix",
     ]);
-    run(install.arg(&beside).args(&named));
-    std::fs::write(beside.join(list), named.join(" ")).expect("the list can be written");
+    run(install.arg(&beside).args(args));
+    std::fs::write(beside.join(list), wanted).expect("the list can be written");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::rename(&beside, &folder).expect("the folder can be moved to its place");
     folder
 }
 
 /// One installs at a time, in this process and in others: two npm in one folder spoil each other's work.
-fn lock(place: &Path) -> File {
+pub(crate) fn lock(place: &Path) -> File {
     let parent = place.parent().expect("it is in a folder");
     std::fs::create_dir_all(parent).expect("the folder can be made");
     let file = File::create(place.with_extension("lock")).expect("the lock can be made");

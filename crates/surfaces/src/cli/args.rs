@@ -61,9 +61,9 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         Err(error) => return Err(usage(&error, called)),
     };
     let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(no_command)?;
-    // A command of two words, such as `agent add`.
-    if let Some((second, inner)) = matches.remove_subcommand() {
-        name = format!("{name} {second}");
+    // A command of several words, such as `agent add`.
+    while let Some((next, inner)) = matches.remove_subcommand() {
+        name = format!("{name} {next}");
         matches = inner;
     }
     let fields = builder.fields.into_iter().find(|(of, _)| *of == name);

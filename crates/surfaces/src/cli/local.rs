@@ -4,6 +4,7 @@ mod artifact;
 mod devnet;
 mod doctor;
 mod files;
+mod hcs;
 mod hook;
 mod init;
 mod migrate;
@@ -36,6 +37,7 @@ pub(crate) const NAMES: &[&str] = &[
     "serve",
     "up",
     "devnet",
+    "hcs",
     "setup",
     "monitor",
     "doctor",
@@ -69,6 +71,7 @@ fn describe(command: Command, name: &str) -> Command {
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "devnet" => devnet::describe(command),
+        "hcs" => hcs::describe(command),
         "setup" => setup::describe(command),
         "monitor" => monitor::describe(command),
         "doctor" => command.about("Check the store, or the server in --db, and this machine, and say what to do"),
@@ -103,6 +106,7 @@ pub(crate) fn run(
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
+        name if name.starts_with("hcs ") => hcs::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),
         "doctor" => doctor::run(context),

@@ -76,7 +76,7 @@ impl Printer {
     /// Prints one answer of many: an event a line. Whether anybody still reads them.
     pub(crate) fn stream_item<A: Answer>(self, answer: &A) -> Result<bool, Refusal> {
         if !self.is_json() {
-            return self.offer(&self.layout(&answer.page()));
+            return self.offer(self.layout(&answer.page()).as_bytes());
         }
         let value = serde_json::to_value(answer).map_err(internal)?;
         let mut lines = String::new();
@@ -86,7 +86,7 @@ impl Printer {
                 .for_each(|event| lines.push_str(&format!("{event}\n"))),
             None => lines.push_str(&format!("{value}\n")),
         }
-        self.offer(&lines)
+        self.offer(lines.as_bytes())
     }
 
     /// Prints a JSON object with `ok` and `command` before its own keys.
@@ -106,13 +106,18 @@ impl Printer {
 
     /// Prints text as it is. A reader that has gone is no error.
     pub(crate) fn raw(self, text: &str) -> Result<(), Refusal> {
-        self.offer(text).map(drop)
+        self.bytes(text.as_bytes())
     }
 
-    /// Prints text as it is. Whether there was a reader.
-    fn offer(self, text: &str) -> Result<bool, Refusal> {
+    /// Prints bytes as they are.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<(), Refusal> {
+        self.offer(bytes).map(drop)
+    }
+
+    /// Prints bytes as they are. Whether there was a reader.
+    fn offer(self, bytes: &[u8]) -> Result<bool, Refusal> {
         let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(Refusal::new(

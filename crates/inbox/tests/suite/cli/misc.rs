@@ -36,6 +36,7 @@ const COMMANDS: &[&str] = &[
     "session",
     "wire",
     "devnet",
+    "hcs",
     "config",
     "backup",
     "migrate",

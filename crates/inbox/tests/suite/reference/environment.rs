@@ -55,6 +55,27 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "A certificate in PEM of an authority to trust beside the system's, for a server",
     ),
     (
+        "INBOX_HEDERA_NETWORK",
+        "use",
+        "The network of `inbox hcs`: `local`, `testnet`, `previewnet`, `mainnet`, or a file of a client's configuration. `--network` comes before it; without both it is `local`",
+    ),
+    (
+        "INBOX_HEDERA_KEYS",
+        "use",
+        "The file of keys of `inbox hcs`, which nobody else can read. `--keys` comes before it; without both it is the nearest `.agents/hedera.keys`",
+    ),
+    (
+        "INBOX_HEDERA_ACCOUNT",
+        "use",
+        "The account that acts and pays in `inbox hcs`, when no `--agent` is given",
+    ),
+    ("INBOX_HEDERA_KEY", "use", "The private key of that account"),
+    (
+        "INBOX_HEDERA_REGISTRY",
+        "use",
+        "The topic of the registry of agents. `--registry` comes before it; without both it is the one that was made last",
+    ),
+    (
         "INBOX_LEAN",
         "use",
         "Set to anything: lean text on a terminal too, as in a pipe",

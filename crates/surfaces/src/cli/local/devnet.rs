@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::task::Poll;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, Refusal};
 use inbox_devnet::ledger::{Ledger, LedgerError, TREASURY, TREASURY_KEY, funded};
-use inbox_devnet::{Devnet, Options, StartError};
+use inbox_devnet::{Devnet, NoTrouble, Options, StartError, Trouble};
 use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use crate::cli::{Context, Ended};
 
@@ -33,13 +35,20 @@ pub(super) fn describe(command: Command) -> Command {
     command
         .about("Run a Hedera network in this process, to develop against")
         .long_about(
-            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.",
+            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.\n\nFor the tests of programs that must live with a network, things go wrong on request: the next N transactions find the node busy (busy=N), or happen and their answer is lost (lose=N); the next N questions for a receipt find none (late=N); every call takes longer (slow=200ms); the mirror is behind (lag=2s). POST /devnet/faults on the REST port asks for the same while it runs.",
         )
         .disable_help_subcommand(true)
         .arg(address("node", "127.0.0.1:50211", "Take transactions here; port 0 is a free one"))
         .arg(address("mirror", "127.0.0.1:5600", "Stream topics and answer REST here"))
         .arg(address("rest", "127.0.0.1:5551", "Answer REST here"))
         .arg(data())
+        .arg(
+            Arg::new("fault")
+                .long("fault")
+                .value_name("FAULT")
+                .action(ArgAction::Append)
+                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME"),
+        )
         .subcommand(
             Command::new("accounts").about("Print accounts that have something, and their keys"),
         )
@@ -63,6 +72,18 @@ fn file(matches: &ArgMatches) -> PathBuf {
     PathBuf::from(text.map_or(DATA, String::as_str))
 }
 
+fn faults(matches: &ArgMatches) -> Result<Vec<Trouble>, Refusal> {
+    let asked = matches.get_many::<String>("fault").into_iter().flatten();
+    asked
+        .map(|text| {
+            text.parse().map_err(|no: NoTrouble| {
+                Refusal::input(format!("--fault {no}"))
+                    .hint("inbox devnet --fault busy=3 --fault lag=2s")
+            })
+        })
+        .collect()
+}
+
 fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
     let address = |name: &str| -> Result<SocketAddr, Refusal> {
         let text = matches.get_one::<String>(name).cloned().unwrap_or_default();
@@ -72,54 +93,74 @@ fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
             )
         })
     };
-    let data = file(matches);
-    if let Some(folder) = data
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let folder = folder.display();
-            Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
-        })?;
-    }
     let options = Options {
         node: address("node")?,
         mirror: address("mirror")?,
         rest: address("rest")?,
-        data: Some(data),
+        data: Some(file(matches)),
+        faults: faults(matches)?,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
-    runtime.block_on(async {
-        let devnet = Devnet::start(&options).await.map_err(refused)?;
-        say(context, &devnet)?;
-        tokio::select! {
-            () = devnet.run() => Ok(()),
-            told = crate::http::signalled() => told,
+    let running = Running::start(&options)?;
+    running.runtime.block_on(async {
+        let mut told = std::pin::pin!(crate::http::signalled());
+        // Signals are listened for before anybody knows where it is.
+        let first = std::future::poll_fn(|context| Poll::Ready(told.as_mut().poll(context))).await;
+        if context.printer.is_json() {
+            context.printer.object("devnet", true, &running.json())?;
+        } else {
+            context.printer.raw(&running.text())?;
+        }
+        match first {
+            Poll::Ready(told) => told,
+            Poll::Pending => told.await,
         }
     })?;
     Ok(Ended::Something)
 }
 
-fn say(context: &Context, devnet: &Devnet) -> Result<(), Refusal> {
-    let Devnet {
-        node, mirror, rest, ..
-    } = devnet;
-    if context.printer.is_json() {
-        let body = json!({
-            "node": node.to_string(),
-            "node_account_id": "0.0.3",
-            "mirror": mirror.to_string(),
-            "rest": format!("http://{rest}"),
-        });
-        return context.printer.object("devnet", true, &body);
+/// A devnet in this process; it ends with the value.
+pub(super) struct Running {
+    devnet: Devnet,
+    runtime: Runtime,
+}
+
+impl Running {
+    pub(super) fn start(options: &Options) -> Result<Self, Refusal> {
+        let folder = options.data.as_deref().and_then(Path::parent);
+        if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
+            })?;
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+        let devnet = runtime.block_on(Devnet::start(options)).map_err(refused)?;
+        Ok(Running { devnet, runtime })
     }
-    context.printer.raw(&format!(
-        "{node}  node 0.0.3\n{mirror}  mirror\nhttp://{rest}/api/v1  REST\ninbox devnet accounts prints accounts and their keys\n"
-    ))
+
+    /// Where it is, for people.
+    pub(super) fn text(&self) -> String {
+        let Devnet {
+            node, mirror, rest, ..
+        } = &self.devnet;
+        format!(
+            "{node}  node 0.0.3\n{mirror}  mirror\nhttp://{rest}/api/v1  REST\ninbox devnet accounts prints accounts and their keys\n"
+        )
+    }
+
+    /// Where it is, for programs.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "node": self.devnet.node.to_string(),
+            "node_account_id": "0.0.3",
+            "mirror": self.devnet.mirror.to_string(),
+            "rest": format!("http://{}", self.devnet.rest),
+        })
+    }
 }
 
 fn refused(error: StartError) -> Refusal {
@@ -127,6 +168,7 @@ fn refused(error: StartError) -> Refusal {
     match error {
         StartError::Listen(..) => Refusal::new(Code::Storage, message)
             .hint("inbox devnet --node 127.0.0.1:0 --mirror 127.0.0.1:0 --rest 127.0.0.1:0 takes free ports"),
+        StartError::Thread(_) => Refusal::new(Code::Internal, message),
         StartError::Ledger(LedgerError::InUse(_)) => Refusal::new(Code::Storage, message)
             .hint("inbox devnet --data FILE keeps another ledger"),
         StartError::Ledger(_) => Refusal::new(Code::Storage, message)

@@ -1,0 +1,274 @@
+//! The file of keys: which accounts this user has on which network, and what guards them. Nobody else may read it.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use inbox_core::{Code, Refusal};
+use inbox_hcs::{AccountId, TopicId};
+use inbox_hedera::key::PrivateKey;
+use serde::{Deserialize, Serialize};
+
+/// The mode of a file that its owner alone may read.
+const PRIVATE: u32 = 0o600;
+
+/// The most that the file may have, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// The file's form.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    version: u32,
+    #[serde(default)]
+    networks: BTreeMap<String, OnNetwork>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnNetwork {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    registry: Option<String>,
+    #[serde(default)]
+    agents: BTreeMap<String, Row>,
+    /// Keys of accounts that were being made: whoever was interrupted finds them here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unfinished: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    account_id: String,
+    private_key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inbound_topic_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outbound_topic_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hidden: Vec<String>,
+}
+
+/// An agent's account and what guards it.
+#[derive(Debug, Clone)]
+pub struct Holder {
+    /// The account.
+    pub account: AccountId,
+    /// Its key.
+    pub key: PrivateKey,
+    /// Where it hears requests, once it has such a topic.
+    pub inbound: Option<TopicId>,
+    /// Where it records what it does, once it has such a topic.
+    pub outbound: Option<TopicId>,
+    /// What it does not want to see any more.
+    pub hidden: Vec<String>,
+}
+
+/// The file, held so that nobody else changes it meanwhile.
+pub struct Keys {
+    path: PathBuf,
+    network: String,
+    contents: Contents,
+    _lock: File,
+}
+
+impl Keys {
+    /// Opens the file for a network; there need be none yet.
+    pub fn open(path: &Path, network: &str) -> Result<Self, Refusal> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            Refusal::new(
+                Code::Storage,
+                format!("the keys in {} cannot be used: {error}", path.display()),
+            )
+        };
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
+        }
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(PRIVATE)
+            .open(beside(path, "lock"))
+            .map_err(|error| cannot(&error))?;
+        lock.lock().map_err(|error| cannot(&error))?;
+        let contents = match File::open(path) {
+            Ok(file) => {
+                let mode = file
+                    .metadata()
+                    .map_err(|error| cannot(&error))?
+                    .permissions()
+                    .mode();
+                if mode & 0o077 != 0 {
+                    let shown = path.display();
+                    return Err(Refusal::new(
+                        Code::NotAllowed,
+                        format!(
+                            "others may read the keys in {shown} (mode {:o})",
+                            mode & 0o777
+                        ),
+                    )
+                    .hint(format!("chmod 600 {shown}")));
+                }
+                let mut text = String::new();
+                file.take(MOST)
+                    .read_to_string(&mut text)
+                    .map_err(|error| cannot(&error))?;
+                let contents: Contents =
+                    serde_json::from_str(&text).map_err(|error| cannot(&error))?;
+                if contents.version != VERSION {
+                    return Err(cannot(&format!("their version is {}", contents.version)));
+                }
+                contents
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Contents {
+                version: VERSION,
+                ..Contents::default()
+            },
+            Err(error) => return Err(cannot(&error)),
+        };
+        Ok(Keys {
+            path: path.to_owned(),
+            network: network.to_owned(),
+            contents,
+            _lock: lock,
+        })
+    }
+
+    fn here(&self) -> Option<&OnNetwork> {
+        self.contents.networks.get(&self.network)
+    }
+
+    fn here_mut(&mut self) -> &mut OnNetwork {
+        self.contents
+            .networks
+            .entry(self.network.clone())
+            .or_default()
+    }
+
+    /// The names of the agents.
+    pub fn names(&self) -> Vec<&str> {
+        let agents = self.here().map(|here| &here.agents);
+        agents
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
+            .collect()
+    }
+
+    /// An agent, if there is one of this name.
+    pub fn find(&self, name: &str) -> Result<Option<Holder>, Refusal> {
+        let Some(row) = self.here().and_then(|here| here.agents.get(name)) else {
+            return Ok(None);
+        };
+        let wrong = |what: &dyn std::fmt::Display| {
+            Refusal::new(
+                Code::StoreCorrupt,
+                format!("{name} in {} is broken: {what}", self.path.display()),
+            )
+        };
+        let topic = |id: &Option<String>| -> Result<Option<TopicId>, Refusal> {
+            let read = |id: &String| id.parse().map_err(|error| wrong(&error));
+            id.as_ref().map(read).transpose()
+        };
+        Ok(Some(Holder {
+            account: row.account_id.parse().map_err(|error| wrong(&error))?,
+            key: row.private_key.parse().map_err(|error| wrong(&error))?,
+            inbound: topic(&row.inbound_topic_id)?,
+            outbound: topic(&row.outbound_topic_id)?,
+            hidden: row.hidden.clone(),
+        }))
+    }
+
+    /// The same of one that must be there.
+    pub fn get(&self, name: &str) -> Result<Holder, Refusal> {
+        self.find(name)?.ok_or_else(|| {
+            let (path, network) = (self.path.display(), &self.network);
+            Refusal::new(
+                Code::AgentNotFound,
+                format!("{path} has no account of {name} on {network}"),
+            )
+            .hint(format!("inbox hcs account create {name} makes one; inbox hcs account import takes one that there is"))
+        })
+    }
+
+    /// Keeps a key before there is an account for it.
+    pub fn keep(&mut self, key: &PrivateKey) -> Result<(), Refusal> {
+        let key = key.reveal().to_string();
+        self.here_mut().unfinished.push(key);
+        self.save()
+    }
+
+    /// Keeps an agent, in the place of one of the same name.
+    pub fn put(&mut self, name: &str, holder: &Holder) -> Result<(), Refusal> {
+        let row = Row {
+            account_id: holder.account.to_string(),
+            private_key: holder.key.reveal().to_string(),
+            inbound_topic_id: holder.inbound.map(|id| id.to_string()),
+            outbound_topic_id: holder.outbound.map(|id| id.to_string()),
+            hidden: holder.hidden.clone(),
+        };
+        let here = self.here_mut();
+        here.unfinished.retain(|key| *key != row.private_key);
+        here.agents.insert(name.to_owned(), row);
+        self.save()
+    }
+
+    /// Where agents of this network are listed, if that was said.
+    pub fn registry(&self) -> Option<TopicId> {
+        self.here()?.registry.as_ref()?.parse().ok()
+    }
+
+    /// Remembers where agents are listed.
+    pub fn set_registry(&mut self, registry: TopicId) -> Result<(), Refusal> {
+        self.here_mut().registry = Some(registry.to_string());
+        self.save()
+    }
+
+    /// Written beside it, synced, renamed: a key that was just paid for is not lost by half a write.
+    fn save(&self) -> Result<(), Refusal> {
+        let cannot = |error: std::io::Error| {
+            Refusal::new(
+                Code::Storage,
+                format!(
+                    "the keys cannot be kept in {}: {error}",
+                    self.path.display()
+                ),
+            )
+        };
+        let text = serde_json::to_string_pretty(&self.contents)
+            .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
+        let beside = beside(&self.path, "new");
+        let written = (|| {
+            let _ = std::fs::remove_file(&beside);
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(PRIVATE)
+                .open(&beside)?;
+            writeln!(file, "{text}")?;
+            file.sync_all()?;
+            std::fs::rename(&beside, &self.path)?;
+            let folder = self
+                .path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        })();
+        written.map_err(cannot)
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(suffix);
+    path.with_file_name(name)
+}

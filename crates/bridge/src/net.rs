@@ -1,0 +1,243 @@
+//! A network, for one who pays: what it is asked to do, and its mirror.
+
+use inbox_core::{Code, Refusal};
+use inbox_hcs::{AccountId, Operation, Sequence, TopicId, TransactionMemo};
+use inbox_hedera::client::{Asking, Client, Happened, Operator};
+use inbox_hedera::fee::{self, Most};
+use inbox_hedera::key::PrivateKey;
+use inbox_hedera::mirror::{Mirror, TopicFacts};
+use inbox_hedera::network::Network;
+use inbox_hedera::proto::{
+    AccountAmount, CreateTopicBody, CryptoCreateBody, CryptoTransferBody, CryptoUpdateBody,
+    CustomFeeLimit, Data, DeleteTopicBody, Duration, Key, StringValue, TransferList,
+    UpdateTopicBody,
+};
+use inbox_hedera::submit;
+use tokio::runtime::Runtime;
+
+use crate::Hbar;
+use crate::told::{Told, named};
+
+/// How long until an account or a topic has to be paid for again, in seconds.
+const RENEWAL: i64 = 7_776_000;
+
+/// What a topic may take for a message beside the network's own fee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fees {
+    /// The topic is ours, or was just made, and takes nothing.
+    None,
+    /// What it takes is read from it, and may be no more than this.
+    UpTo(Hbar),
+}
+
+/// A network, for one who pays.
+pub struct Net {
+    runtime: Runtime,
+    client: Client,
+    mirror: Mirror,
+    account: AccountId,
+}
+
+impl Net {
+    /// The network, for the account that pays with this key.
+    pub fn open(network: &Network, account: AccountId, key: PrivateKey) -> Result<Self, Refusal> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+        let number = i64::try_from(account.number()).unwrap_or(i64::MAX);
+        let operator = Operator {
+            account: number,
+            key,
+        };
+        Ok(Net {
+            client: network.client(operator),
+            runtime,
+            mirror: network.reader(),
+            account,
+        })
+    }
+
+    /// What has happened on it.
+    pub fn mirror(&self) -> &Mirror {
+        &self.mirror
+    }
+
+    /// Who pays.
+    pub fn account(&self) -> AccountId {
+        self.account
+    }
+
+    /// The key of who pays.
+    pub fn key(&self) -> &PrivateKey {
+        &self.client.operator().key
+    }
+
+    /// What others see of that key.
+    pub fn public_key(&self) -> Result<Key, Refusal> {
+        Ok(Key::from(&self.key().public().told()?))
+    }
+
+    /// Has a transaction carried out.
+    pub fn execute(&self, asking: &Asking<'_>) -> Result<Happened, Refusal> {
+        self.runtime.block_on(self.client.execute(asking)).told()
+    }
+
+    /// Makes an account for a key, with something in it.
+    pub fn create_account(&self, key: Key, balance: Hbar) -> Result<AccountId, Refusal> {
+        let body = CryptoCreateBody {
+            key: Some(key),
+            initial_balance: u64::try_from(balance.tinybars()).unwrap_or_default(),
+            auto_renew_period: Some(Duration { seconds: RENEWAL }),
+            ..CryptoCreateBody::default()
+        };
+        let happened = self.execute(&Asking::of(Data::CryptoCreate(body)))?;
+        named(
+            happened.receipt.account_id.and_then(|id| id.id()),
+            "an account",
+        )
+    }
+
+    /// Changes the memo of the account that pays.
+    pub fn set_account_memo(&self, memo: &str) -> Result<(), Refusal> {
+        let body = CryptoUpdateBody {
+            account_id: Some(self.account.into()),
+            memo: Some(StringValue {
+                value: memo.to_owned(),
+            }),
+            ..CryptoUpdateBody::default()
+        };
+        self.execute(&Asking::of(Data::CryptoUpdate(body)))
+            .map(drop)
+    }
+
+    /// Makes a topic.
+    pub fn create_topic(&self, body: CreateTopicBody) -> Result<TopicId, Refusal> {
+        let body = CreateTopicBody {
+            auto_renew_period: Some(Duration { seconds: RENEWAL }),
+            ..body
+        };
+        let happened = self.execute(&Asking::of(Data::CreateTopic(body)))?;
+        named(happened.receipt.topic_id.and_then(|id| id.id()), "a topic")
+    }
+
+    /// Changes a topic's memo, or who may write there.
+    pub fn update_topic(
+        &self,
+        topic: TopicId,
+        memo: Option<String>,
+        submit_key: Option<Key>,
+    ) -> Result<(), Refusal> {
+        self.change_topic(UpdateTopicBody {
+            topic_id: Some(topic.into()),
+            memo: memo.map(|value| StringValue { value }),
+            submit_key,
+            ..UpdateTopicBody::default()
+        })
+    }
+
+    pub(crate) fn change_topic(&self, body: UpdateTopicBody) -> Result<(), Refusal> {
+        self.execute(&Asking::of(Data::UpdateTopic(body))).map(drop)
+    }
+
+    /// Deletes a topic.
+    pub fn delete_topic(&self, topic: TopicId) -> Result<(), Refusal> {
+        let body = DeleteTopicBody {
+            topic_id: Some(topic.into()),
+        };
+        self.execute(&Asking::of(Data::DeleteTopic(body))).map(drop)
+    }
+
+    /// Gives another account something.
+    pub fn transfer(&self, to: AccountId, amount: Hbar) -> Result<(), Refusal> {
+        let body = transfer(self.account, to, amount);
+        self.execute(&Asking::of(Data::CryptoTransfer(body)))
+            .map(drop)
+    }
+
+    /// Does something with a schedule.
+    pub(crate) fn execute_schedule(&self, data: Data) -> Result<Happened, Refusal> {
+        self.execute(&Asking::of(data))
+    }
+
+    /// Writes a message on a topic, in as many pieces as it needs: its number there, which is that of its last piece.
+    pub fn write(
+        &self,
+        topic: TopicId,
+        message: &[u8],
+        memo: &str,
+        fees: Fees,
+    ) -> Result<Sequence, Refusal> {
+        let limits = match fees {
+            Fees::None => Vec::new(),
+            Fees::UpTo(most) => self.limits(topic, message.len(), most)?,
+        };
+        let submit = self.client.submit(topic, message, memo, &limits, &[]);
+        let submitted = self.runtime.block_on(submit).told()?;
+        named(Sequence::new(submitted.sequence()), "the message's number")
+    }
+
+    /// What a topic may take for a message: what it takes now, if that is no more than is allowed.
+    fn limits(
+        &self,
+        topic: TopicId,
+        bytes: usize,
+        most: Hbar,
+    ) -> Result<Vec<CustomFeeLimit>, Refusal> {
+        let facts = self.topic(topic)?;
+        let pieces = submit::pieces(bytes).told()?;
+        let signing = [self.key().public().told()?];
+        let allowed = Most::hbar(u64::try_from(most.tinybars()).unwrap_or_default());
+        fee::limits(&facts, self.account, &signing, pieces, &allowed).map_err(|dear| {
+            let (asked, allowed) = (dear.asked, dear.allowed);
+            Refusal::new(
+                Code::NotAllowed,
+                format!("{topic} takes {asked} for this message, and at most {allowed} is allowed"),
+            )
+            .hint("--max-fee HBAR says how much it may take")
+        })
+    }
+
+    /// Writes an operation on a topic, with the memo that counts it.
+    pub fn operate(
+        &self,
+        topic: TopicId,
+        operation: &Operation,
+        fees: Fees,
+    ) -> Result<Sequence, Refusal> {
+        let text = operation.write().told()?;
+        let memo = TransactionMemo::of(operation).to_string();
+        self.write(topic, text.as_bytes(), &memo, fees)
+    }
+
+    /// The topic, which must be there.
+    pub fn topic(&self, id: TopicId) -> Result<TopicFacts, Refusal> {
+        topic(&self.mirror, id)
+    }
+}
+
+/// A topic that must be there.
+pub fn topic(mirror: &Mirror, id: TopicId) -> Result<TopicFacts, Refusal> {
+    let found = mirror.topic(id).told()?.filter(|facts| !facts.is_deleted);
+    found.ok_or_else(|| {
+        Refusal::new(Code::TopicNotFound, format!("there is no topic {id}"))
+            .hint("inbox hcs --network NAME looks on another network")
+    })
+}
+
+/// So much from one account to another.
+pub(crate) fn transfer(from: AccountId, to: AccountId, amount: Hbar) -> CryptoTransferBody {
+    let one = |account: AccountId, amount| AccountAmount {
+        account_id: Some(account.into()),
+        amount,
+        ..AccountAmount::default()
+    };
+    let tinybars = amount.tinybars();
+    CryptoTransferBody {
+        transfers: Some(TransferList {
+            amounts: vec![one(from, -tinybars), one(to, tinybars)],
+        }),
+        ..CryptoTransferBody::default()
+    }
+}

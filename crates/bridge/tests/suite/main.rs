@@ -1,0 +1,15 @@
+//! Agents on a real network, which runs in the same process.
+
+// Helpers of theirs are tests too, which clippy knows only by the attribute.
+#[cfg(test)]
+mod connections;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod proposals;
+#[cfg(test)]
+mod registries;
+#[cfg(test)]
+mod stage;
