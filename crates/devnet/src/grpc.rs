@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Request, Response};
 pub(crate) use inbox_hedera::grpc::framed;
@@ -105,6 +105,16 @@ impl Body for Reply {
                 .take()
                 .map(|trailers| Ok(Frame::trailers(trailers))),
         )
+    }
+
+    /// A body that is no call's has a length.
+    fn size_hint(&self) -> SizeHint {
+        match &self.message {
+            Some(message) if self.trailers.is_none() && self.stream.is_none() => {
+                SizeHint::with_exact(u64::try_from(message.len()).unwrap_or(u64::MAX))
+            }
+            _ => SizeHint::default(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::proto::{
     AccountId, AccountIdKind, Data, Duration, SignatureMap, SignedTransaction, Timestamp,
     Transaction, TransactionBody, TransactionId,
 };
-use crate::wire::loses;
+use crate::wire::{loses, louder};
 
 /// The longest transaction, in bytes.
 pub const MAX_BYTES: usize = 6 * 1024;
@@ -91,11 +91,19 @@ impl Signed {
 
 /// Reads a message of which every field is known.
 pub fn whole<M: Message + Default>(bytes: &[u8]) -> Result<M, Unreadable> {
-    let read = M::decode(bytes).map_err(|error| Unreadable::Malformed(error.to_string()))?;
-    match loses(bytes, &read.encode_to_vec()) {
-        None => Ok(read),
-        Some(path) => Err(Unreadable::Unknown(path)),
+    let decode =
+        |bytes: &[u8]| M::decode(bytes).map_err(|error| Unreadable::Malformed(error.to_string()));
+    let read = decode(bytes)?;
+    let again = read.encode_to_vec();
+    if let Some(path) = loses(bytes, &again) {
+        return Err(Unreadable::Unknown(path));
     }
+    if let Some(loud) = louder(bytes, &again)
+        && let Some(path) = loses(&loud, &decode(&loud)?.encode_to_vec())
+    {
+        return Err(Unreadable::Unknown(path));
+    }
+    Ok(read)
 }
 
 impl TransactionBody {

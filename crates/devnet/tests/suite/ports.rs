@@ -221,12 +221,8 @@ async fn a_stream_has_what_there_is_and_what_comes_and_ends_when_it_was_told_to(
         topic_id: Some(TopicId::of(999)),
         ..TopicQuery::default()
     };
-    let mut none = client
-        .mirror
-        .stream(SUBSCRIBE, framed(&missing))
-        .await
-        .unwrap();
-    let refused = none.next().await;
+    let stream = client.mirror.stream(SUBSCRIBE, framed(&missing)).await;
+    let refused = stream.unwrap().next().await;
     assert!(matches!(refused, Err(CallError::Status { code: 5, .. })));
 }
 

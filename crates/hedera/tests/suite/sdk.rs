@@ -2,11 +2,11 @@
 
 use inbox_hedera::key::{Algorithm, PrivateKey, PublicKey, hex, unhex};
 use inbox_hedera::proto::{
-    AccountId, Data, FixedFee, Key, Schedulable, SubmitMessageBody, Timestamp, TopicId,
-    TransactionBody, TransactionId, TransactionList,
+    AccountId, Data, FixedFee, Key, Schedulable, SignedTransaction, SubmitMessageBody, Timestamp,
+    TopicId, Transaction, TransactionBody, TransactionId, TransactionList,
 };
 use inbox_hedera::transaction::{Signed, Unreadable};
-use inbox_hedera::wire::loses;
+use inbox_hedera::wire::{loses, louder};
 use proptest::prelude::*;
 use prost::Message;
 use serde_json::Value;
@@ -212,12 +212,68 @@ fn a_tree_of_keys_is_satisfied_by_as_many_as_it_asks_for() {
     assert!(nested.is_valid());
 }
 
+/// A field as protocol buffers write it: its number, how, and a value that may say nothing.
+fn field(number: u32, kind: u8, value: u8) -> Vec<u8> {
+    let mut tag = u64::from(number) << 3 | u64::from(kind);
+    let mut bytes = Vec::new();
+    while tag > 0x7f {
+        bytes.push(u8::try_from(tag & 0x7f).unwrap() | 0x80);
+        tag >>= 7;
+    }
+    bytes.push(u8::try_from(tag).unwrap());
+    match kind {
+        0 => bytes.push(value & 0x7f),
+        1 => bytes.extend([value, 0, 0, 0, 0, 0, 0, 0]),
+        5 => bytes.extend([value, 0, 0, 0]),
+        // As many bytes as it says, of the letter x.
+        _ => {
+            bytes.push(value & 0x0f);
+            bytes.extend(vec![b'x'; usize::from(value & 0x0f)]);
+        }
+    }
+    bytes
+}
+
 proptest! {
+    #[test]
+    fn a_transaction_with_a_field_that_nobody_knows_is_refused_wherever_it_is_and_whatever_it_says(
+        name in prop::sample::select(vec!["submit", "transfer", "topic create", "topic update", "schedule create"]),
+        number in 2000_u32..500_000, kind in prop::sample::select(vec![0_u8, 1, 2, 5]), value in any::<u8>(), is_inside in any::<bool>(),
+    ) {
+        let (_, signed) = transaction(name);
+        let unknown = field(number, kind, value);
+        let mut body = signed.body_bytes.clone();
+        if is_inside {
+            // One more of the field that is already there: what is in it is put together by those who read it.
+            let inside = signed.body.data.as_ref().map(|data| match data {
+                Data::SubmitMessage(_) => 27,
+                Data::CryptoTransfer(_) => 14,
+                Data::CreateTopic(_) => 24,
+                Data::UpdateTopic(_) => 25,
+                _ => 42,
+            });
+            let length = u8::try_from(unknown.len()).unwrap();
+            let mut outer = field(inside.unwrap(), 2, 0);
+            *outer.last_mut().unwrap() = length;
+            body.extend(outer);
+        }
+        body.extend(&unknown);
+        let bytes = SignedTransaction { body_bytes: body, sig_map: None }.encode_to_vec();
+        let outer = Transaction { signed_transaction_bytes: bytes, ..Transaction::default() };
+        let read = Signed::read(&outer.encode_to_vec());
+        prop_assert!(
+            matches!(read, Err(Unreadable::Unknown(_) | Unreadable::Malformed(_))),
+            "{read:?}"
+        );
+    }
+
     #[test]
     fn no_bytes_upset_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Signed::read(&bytes);
         let _ = loses(&bytes, &bytes);
         prop_assert!(loses(&bytes, &bytes).is_none() || loses(&bytes, b"").is_some());
+        prop_assert_eq!(louder(&bytes, &bytes), None);
+        let _ = louder(&bytes, b"");
     }
 
     #[test]

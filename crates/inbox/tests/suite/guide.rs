@@ -11,7 +11,8 @@
 //! A document that names the host `db.example` has a PostgreSQL server under that name, with a database `team`, an
 //! administrator `postgres` and the certificate of its authority in `team-ca.crt`.
 //!
-//! Where a document serves on the usual port, a free one is used, and the next command waits until somebody listens there.
+//! Where a document serves on the usual port, or runs `inbox devnet &` on its usual ports, free ones are used, and the next command waits
+//! until somebody listens there; `inbox hcs` then finds the devnet by a file.
 
 mod server;
 mod shell;
@@ -35,6 +36,13 @@ const TOOLS: &[&str] = &[
 
 /// Where `inbox serve` listens unless it is told otherwise.
 const USUAL: &str = "127.0.0.1:4380";
+
+/// Where `inbox devnet` does, and by which flags it is told otherwise. The last port is the last that it takes.
+const DEVNET: [(&str, &str); 3] = [
+    ("--node", "127.0.0.1:50211"),
+    ("--mirror", "127.0.0.1:5600"),
+    ("--rest", "127.0.0.1:5551"),
+];
 
 /// A command of a transcript and the output that the document shows for it.
 struct Step {
@@ -84,6 +92,7 @@ fn played(document: &str) -> (String, usize) {
     let mut shell = Shell::start_with(server.as_ref());
     let mut tokens = Tokens::of(document);
     let port = free_port();
+    let devnet = DEVNET.map(|(flag, usual)| (flag, usual, free_port()));
     let mut out = Vec::new();
     let mut count = 0;
     for part in parts(document) {
@@ -102,16 +111,36 @@ fn played(document: &str) -> (String, usize) {
         );
         let mut called = step.command.split_whitespace().skip(1);
         let serves = tool == "inbox" && matches!(called.next(), Some("serve" | "up"));
+        let runs_devnet = step.command == "inbox devnet &";
         let mut command = tokens.real(&step.command).replace(USUAL, &port);
         if serves && !command.contains("--listen") {
             command = command.replacen(" &", &format!(" --listen {port} &"), 1);
+        }
+        for (flag, usual, free) in &devnet {
+            command = command.replace(usual, free);
+            if runs_devnet {
+                command = command.replacen(" &", &format!(" {flag} {free} &"), 1);
+            }
         }
         let (text, code) = shell.run(&command);
         assert_eq!(code, 0, "line {}: $ {}\n{text}", step.line, step.command);
         if serves {
             wait_for(&port);
         }
-        let text = text.replace(&port, USUAL);
+        if runs_devnet {
+            wait_for(&devnet[2].2);
+            // The network that is called local is on the usual ports, so the same is named by a file here.
+            let [(.., node), (.., mirror), (.., rest)] = &devnet;
+            let network = format!(
+                "{{\"network\":{{\"{node}\":\"0.0.3\"}},\"mirrorNetwork\":[\"{mirror}\"],\"mirrorRest\":\"http://{rest}\"}}"
+            );
+            shell.run(&format!("echo '{network}' > .network.json"));
+            shell.run("export INBOX_HEDERA_NETWORK=.network.json");
+        }
+        let mut text = text.replace(&port, USUAL);
+        for (_, usual, free) in &devnet {
+            text = text.replace(free, usual);
+        }
         let text = server.as_ref().map_or(text.clone(), |it| it.shown(&text));
         let found: Vec<String> = tokens.shown(&text).lines().map(str::to_owned).collect();
         out.extend(

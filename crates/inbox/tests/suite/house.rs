@@ -36,7 +36,14 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-testkit", &["inbox-core", "inbox-store", "inbox-ops"]),
     (
         "inbox-bench",
-        &["inbox-core", "inbox-store", "inbox-ops", "inbox-testkit"],
+        &[
+            "inbox-core",
+            "inbox-devnet",
+            "inbox-hedera",
+            "inbox-store",
+            "inbox-ops",
+            "inbox-testkit",
+        ],
     ),
 ];
 

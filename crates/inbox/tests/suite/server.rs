@@ -4,6 +4,7 @@ mod contract;
 mod doctor;
 mod fault;
 mod gate;
+mod ledger;
 mod load;
 mod mcp;
 mod notices;

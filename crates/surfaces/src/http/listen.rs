@@ -99,9 +99,11 @@ pub(super) async fn until(
             let permit = Arc::clone(&room).acquire_owned().await;
             (permit, listener.accept().await)
         };
+        // First whether it is to stop: signals are listened for from the first look on, before anybody is let in.
         let (permit, accepted) = tokio::select! {
-            accepted = accepted => accepted,
+            biased;
             told = &mut stopped => break told?,
+            accepted = accepted => accepted,
         };
         let Ok((stream, _)) = accepted else {
             // Too many files are open, or a client was gone already: others will end, and more will come.

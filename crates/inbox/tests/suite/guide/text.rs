@@ -111,7 +111,8 @@ fn is_like(word: &str, pattern: &str) -> bool {
 }
 
 fn is_time(word: &str) -> bool {
-    is_like(word, "0000-00-00T00:00:00.000Z")
+    // As we write one, and as Hedera does.
+    is_like(word, "0000-00-00T00:00:00.000Z") || is_like(word, "0000000000.000000000")
 }
 
 fn is_clock(word: &str) -> bool {
@@ -132,7 +133,7 @@ fn is_uuid(word: &str) -> bool {
 }
 
 fn is_hash(word: &str) -> bool {
-    word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    matches!(word.len(), 64 | 96) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The targets of a document's Markdown links.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::task::Poll;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, Refusal};
@@ -46,7 +47,7 @@ pub(super) fn describe(command: Command) -> Command {
                 .long("fault")
                 .value_name("FAULT")
                 .action(ArgAction::Append)
-                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME; repeatable"),
+                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME"),
         )
         .subcommand(
             Command::new("accounts").about("Print accounts that have something, and their keys"),
@@ -100,12 +101,20 @@ fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
         faults: faults(matches)?,
     };
     let running = Running::start(&options)?;
-    if context.printer.is_json() {
-        context.printer.object("devnet", true, &running.json())?;
-    } else {
-        context.printer.raw(&running.text())?;
-    }
-    running.runtime.block_on(crate::http::signalled())?;
+    running.runtime.block_on(async {
+        let mut told = std::pin::pin!(crate::http::signalled());
+        // Signals are listened for before anybody knows where it is.
+        let first = std::future::poll_fn(|context| Poll::Ready(told.as_mut().poll(context))).await;
+        if context.printer.is_json() {
+            context.printer.object("devnet", true, &running.json())?;
+        } else {
+            context.printer.raw(&running.text())?;
+        }
+        match first {
+            Poll::Ready(told) => told,
+            Poll::Pending => told.await,
+        }
+    })?;
     Ok(Ended::Something)
 }
 
