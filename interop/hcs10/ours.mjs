@@ -88,7 +88,8 @@ class Ours {
         this.hcs(["close", topic, "--reason", "done"]);
     }
 
-    async isClosed(topic) {
-        return this.find((one) => one.topic_id === topic)?.state === "closed";
+    /// Where a connection stands, in its own words.
+    async state(topic) {
+        return this.find((one) => one.topic_id === topic)?.state;
     }
 }

@@ -56,6 +56,7 @@ seen.connection = topic;
 seen.confirmed = await asker.confirmed(host, request);
 lap("connect");
 
+seen.open = [await asker.state(topic), await host.state(topic)];
 const large = [much(), much()];
 await asker.say(topic, "hello");
 await host.say(topic, "welcome");
@@ -77,7 +78,7 @@ seen.after = [await balance(asker), await balance(host)];
 lap("pay");
 
 await asker.close(topic);
-seen.closed = [await asker.isClosed(topic), await host.isClosed(topic)];
+seen.closed = [await asker.state(topic), await host.state(topic)];
 lap("close");
 
 // A file of ours in the other compression, which the client gets as it gets every file.

@@ -118,10 +118,10 @@ class Theirs {
         await this.client.submitPayload(topic, close);
     }
 
-    async isClosed(topic) {
+    /// Where a connection stands, in its own words.
+    async state(topic) {
         const connections = new S.ConnectionsManager({ baseClient: this.client, logLevel: "error", silent: true });
         await connections.fetchConnectionData(this.account);
-        const found = connections.getConnectionByTopicId(topic);
-        return found?.status === "closed";
+        return connections.getConnectionByTopicId(topic)?.status;
     }
 }
