@@ -65,9 +65,7 @@ impl Most {
 
 /// A topic that takes more for a message than is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "the topic takes {asked} for a message in {pieces} pieces, and at most {allowed} is allowed"
-)]
+#[error("the topic takes {asked} for {}, and at most {allowed} is allowed", message(*.pieces))]
 pub struct TooDear {
     /// What it takes for all pieces.
     pub asked: Amount,
@@ -75,6 +73,13 @@ pub struct TooDear {
     pub allowed: Amount,
     /// In how many pieces the message goes: each is paid for.
     pub pieces: u32,
+}
+
+fn message(pieces: u32) -> String {
+    match pieces {
+        1 => "a message".to_owned(),
+        pieces => format!("a message in {pieces} pieces"),
+    }
 }
 
 /// Hbars, or some of a token.

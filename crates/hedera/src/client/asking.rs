@@ -114,3 +114,16 @@ pub enum ExecuteError {
     #[error(transparent)]
     Key(#[from] KeyError),
 }
+
+impl ExecuteError {
+    /// The transaction that it is about, where there was one.
+    pub fn id(&self) -> Option<&TransactionId> {
+        match self {
+            ExecuteError::Refused(id, _)
+            | ExecuteError::NotTaken { id, .. }
+            | ExecuteError::Unknown { id, .. } => Some(id),
+            ExecuteError::Failed(happened) => Some(&happened.id),
+            ExecuteError::Key(_) => None,
+        }
+    }
+}

@@ -107,7 +107,9 @@ fn more_than_is_allowed_is_refused_with_both_numbers_and_every_piece_counts() {
     );
     let refused = limits(&dear, account(7), &[], 1, &Most::hbar(HBAR * 9)).expect_err("a token");
     assert!(
-        refused.to_string().contains("3 of the token 0.0.50"),
+        refused
+            .to_string()
+            .contains("takes 3 of the token 0.0.50 for a message, and"),
         "{refused}"
     );
     let endless = topic(vec![fee(i64::MAX, None, 8), fee(i64::MAX, None, 9)]);

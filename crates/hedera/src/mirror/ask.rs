@@ -1,5 +1,7 @@
 //! What a mirror can be asked.
 
+use std::time::{Duration, Instant};
+
 use inbox_hcs::{AccountId, ScheduleId, Sequence, Timestamp, TopicId};
 use serde_json::Value;
 
@@ -9,6 +11,10 @@ use super::{
     TransactionFacts,
 };
 use crate::proto;
+
+/// How long to wait for what is not there yet, twice as long each time after it, and the longest.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The most nodes of an address book.
 const MOST_NODES: usize = 1000;
@@ -202,6 +208,25 @@ impl Mirror {
         let facts = Answer { path: &path, value }.transaction()?;
         // Another one than was asked for says nothing of this one.
         Ok((facts.time == time).then_some(facts))
+    }
+
+    /// The same, waited for: a mirror is seconds behind its network. Nothing when it has not come after so long. This is how one finds
+    /// out what became of a transaction that no node knows of any more.
+    pub fn outcome(
+        &self,
+        id: &proto::TransactionId,
+        patience: Duration,
+    ) -> Result<Option<TransactionFacts>, MirrorError> {
+        let begun = Instant::now();
+        let mut pause = PAUSE;
+        loop {
+            let found = self.transaction(id)?;
+            if found.is_some() || begun.elapsed() >= patience {
+                return Ok(found);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
     /// The nodes of the network.

@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use inbox_hcs::{Sequence, Timestamp};
-use inbox_hedera::client::Asking;
+use inbox_hedera::client::{Asking, ExecuteError};
 use inbox_hedera::mirror::{Mirror, MirrorError};
 use inbox_hedera::proto::{
     self, AccountAmount, AccountId, CreateTopicBody, CryptoTransferBody, Data, Schedulable,
@@ -76,6 +77,33 @@ async fn a_transaction_is_found_by_its_id_and_what_it_scheduled_too() {
     let never = net.client.next_id();
     let found = net.read(move |mirror| mirror.transaction(&never)).await;
     assert_eq!(found.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_became_of_a_transaction_that_no_node_tells_of_is_found_on_the_mirror() {
+    let net = Net::start().await;
+    let topic = net.topic(CreateTopicBody::default()).await;
+    let faults = net.devnet.faults();
+    faults.lose(u32::MAX);
+    faults.delay_receipts(u32::MAX);
+    faults.lag(Duration::from_millis(400));
+    let client = net
+        .network
+        .client(crate::net::treasury())
+        .patient_for(Duration::ZERO);
+    let unknown = client.submit(topic, b"hello", "", &[], &[]).await;
+    let unknown = unknown.unwrap_err();
+    let id = unknown
+        .execute()
+        .and_then(ExecuteError::id)
+        .unwrap()
+        .clone();
+    let long = Duration::from_mins(1);
+    let found = net.read(move |mirror| mirror.outcome(&id, long)).await;
+    assert!(found.unwrap().unwrap().is_done());
+    let never = net.client.next_id();
+    let found = net.read(move |mirror| mirror.outcome(&never, Duration::ZERO));
+    assert_eq!(found.await.unwrap(), None);
 }
 
 #[tokio::test]
