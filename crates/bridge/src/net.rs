@@ -1,5 +1,7 @@
 //! A network, for one who pays: what it is asked to do, and its mirror.
 
+use std::sync::{Mutex, PoisonError};
+
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, Operation, Sequence, TopicId, TransactionMemo};
 use inbox_hedera::client::{Asking, Client, Happened, Operator};
@@ -9,7 +11,7 @@ use inbox_hedera::mirror::{Mirror, TopicFacts};
 use inbox_hedera::network::Network;
 use inbox_hedera::proto::{
     AccountAmount, CreateTopicBody, CryptoCreateBody, CryptoTransferBody, CryptoUpdateBody,
-    CustomFeeLimit, Data, DeleteTopicBody, Duration, Key, StringValue, TransferList,
+    CustomFeeLimit, Data, DeleteTopicBody, Duration, Key, StringValue, TransactionId, TransferList,
     UpdateTopicBody,
 };
 use inbox_hedera::submit;
@@ -20,6 +22,9 @@ use crate::told::{Told, named};
 
 /// How long until an account or a topic has to be paid for again, in seconds.
 const RENEWAL: i64 = 7_776_000;
+
+/// How long a mirror may take to have what was done.
+const MIRROR_PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// What a topic may take for a message beside the network's own fee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub struct Net {
     client: Client,
     mirror: Mirror,
     account: AccountId,
+    /// What was done last.
+    last: Mutex<Option<TransactionId>>,
 }
 
 impl Net {
@@ -56,6 +63,7 @@ impl Net {
             runtime,
             mirror: network.reader(),
             account,
+            last: Mutex::new(None),
         })
     }
 
@@ -81,7 +89,23 @@ impl Net {
 
     /// Has a transaction carried out.
     pub fn execute(&self, asking: &Asking<'_>) -> Result<Happened, Refusal> {
-        self.runtime.block_on(self.client.execute(asking)).told()
+        let happened = self.runtime.block_on(self.client.execute(asking)).told()?;
+        self.remember(happened.id.clone());
+        Ok(happened)
+    }
+
+    fn remember(&self, id: TransactionId) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+    }
+
+    /// Waits until the mirror has what was done here, so that whoever looks next sees it: mirrors are seconds behind. One that does
+    /// not come in time is no failure: what was done is done.
+    pub fn catch_up(&self) {
+        let last = self.last.lock();
+        let last = last.unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(id) = last {
+            let _ = self.mirror.outcome(&id, MIRROR_PATIENCE);
+        }
     }
 
     /// Makes an account for a key, with something in it.
@@ -175,6 +199,9 @@ impl Net {
         };
         let submit = self.client.submit(topic, message, memo, &limits, &[]);
         let submitted = self.runtime.block_on(submit).told()?;
+        if let Some(last) = submitted.pieces.last() {
+            self.remember(last.id.clone());
+        }
         named(Sequence::new(submitted.sequence()), "the message's number")
     }
 

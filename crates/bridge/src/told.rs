@@ -26,6 +26,9 @@ impl<T> Told<T> for Result<T, SubmitError> {
             let message = error.to_string();
             match error.execute() {
                 Some(below) => executing(below, message),
+                None if matches!(error, SubmitError::Empty) => {
+                    Refusal::input(message).hint("a message says something")
+                }
                 None => Refusal::new(Code::TooLarge, message)
                     .hint("inbox hcs file put writes what is larger"),
             }
@@ -62,6 +65,10 @@ fn by_code(code: proto::Code, message: String) -> Refusal {
         proto::Code::InsufficientPayerBalance | proto::Code::InsufficientAccountBalance => {
             Refusal::new(Code::Ledger, message)
                 .hint("inbox hcs account show has the balance; inbox hcs account fund adds to it")
+        }
+        proto::Code::InvalidTransactionStart | proto::Code::TransactionExpired => {
+            Refusal::new(Code::Ledger, message)
+                .hint("date shows the clock of this machine, which must be that of the network")
         }
         proto::Code::ScheduleAlreadyExecuted
         | proto::Code::ScheduleAlreadyDeleted

@@ -191,6 +191,7 @@ impl Agent<'_> {
             .execute_schedule(Asked::ScheduleSign(ScheduleSignBody {
                 schedule_id: Some(id.into()),
             }))?;
+        self.net.catch_up();
         let is_executed = self.schedule(id)?.executed_at.is_some();
         Ok(Approved {
             proposal,

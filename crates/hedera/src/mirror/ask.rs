@@ -192,24 +192,6 @@ impl Mirror {
         Ok((place < facts.len()).then(|| facts.swap_remove(place)))
     }
 
-    /// The transaction that was carried out at this moment, of which there is one at most.
-    pub fn transaction_at(&self, time: Timestamp) -> Result<Option<TransactionFacts>, MirrorError> {
-        let path = format!("/api/v1/transactions?timestamp={time}&limit=1");
-        let Some(found) = self.get(&path)? else {
-            return Ok(None);
-        };
-        let answer = Answer {
-            path: &path,
-            value: &found,
-        };
-        let Some(value) = answer.list("/transactions").next() else {
-            return Ok(None);
-        };
-        let facts = Answer { path: &path, value }.transaction()?;
-        // Another one than was asked for says nothing of this one.
-        Ok((facts.time == time).then_some(facts))
-    }
-
     /// The same, waited for: a mirror is seconds behind its network. Nothing when it has not come after so long. This is how one finds
     /// out what became of a transaction that no node knows of any more.
     pub fn outcome(
@@ -227,6 +209,24 @@ impl Mirror {
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// The transaction that was carried out at this moment, of which there is one at most.
+    pub fn transaction_at(&self, time: Timestamp) -> Result<Option<TransactionFacts>, MirrorError> {
+        let path = format!("/api/v1/transactions?timestamp={time}&limit=1");
+        let Some(found) = self.get(&path)? else {
+            return Ok(None);
+        };
+        let answer = Answer {
+            path: &path,
+            value: &found,
+        };
+        let Some(value) = answer.list("/transactions").next() else {
+            return Ok(None);
+        };
+        let facts = Answer { path: &path, value }.transaction()?;
+        // Another one than was asked for says nothing of this one.
+        Ok((facts.time == time).then_some(facts))
     }
 
     /// The nodes of the network.

@@ -137,6 +137,7 @@ pub(super) fn create(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         hidden: Vec::new(),
     };
     keys.put(&name, &holder)?;
+    net.catch_up();
     kept(ground, &name, &holder)
 }
 
@@ -222,7 +223,9 @@ pub(super) fn fund(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let to = ground.account(&ground.must("who"))?;
     let amount: Hbar = ground.must("hbar").parse()?;
     let (payer, key) = ground.funder()?;
-    ground.net(payer, key)?.transfer(to, amount)?;
+    let net = ground.net(payer, key)?;
+    net.transfer(to, amount)?;
+    net.catch_up();
     let facts = peer::account(&ground.mirror(), to)?;
     let page = Page::default().line(format!("{to}  {}", shown::balance(&facts)));
     ground.answer(&json!({ "account": shown::account(&facts) }), &page)

@@ -87,7 +87,7 @@ pub(super) fn connect(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "other": other.account.to_string(),
         "inbound_topic_id": other.inbound_topic.to_string(),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn accept(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -109,7 +109,7 @@ pub(super) fn accept(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "topic_id": accepted.topic.to_string(),
         "other": other.to_string(),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn refuse(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -121,7 +121,7 @@ pub(super) fn refuse(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     ground.hide(&actor, format!("request {request}"))?;
     let page = Page::default().line(format!("{} was refused, and told so", other.account));
     let body = json!({ "request_id": request.get(), "other": other.account.to_string() });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn say(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -141,7 +141,7 @@ pub(super) fn say(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "sequence_number": sequence.get(),
         "file_topic_id": file.map(|file| file.to_string()),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn read(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -229,7 +229,7 @@ pub(super) fn close(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     agent.close(topic, ground.text("reason"), method)?;
     let page = Page::default().line(format!("{topic} is closed"));
     let body = json!({ "topic_id": topic.to_string(), "close_method": method.name() });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn list(ground: &Ground<'_>) -> Result<Ended, Refusal> {

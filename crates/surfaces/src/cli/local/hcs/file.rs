@@ -67,7 +67,11 @@ pub(super) fn put(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "sha256": Hash::of(&content).to_string(),
         "media_type": mime.as_str(),
     });
-    ground.answer(&body, &Page::default().line(format!("hcs://1/{topic}")))
+    ground.done(
+        &net,
+        &body,
+        &Page::default().line(format!("hcs://1/{topic}")),
+    )
 }
 
 /// A file's bytes, no more than a file on a topic may have.

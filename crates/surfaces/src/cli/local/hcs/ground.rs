@@ -132,14 +132,9 @@ impl<'a> Ground<'a> {
 
     /// The network, for one who pays.
     pub(super) fn net(&self, account: AccountId, key: PrivateKey) -> Result<Net, Refusal> {
-        let network = self.network.clone();
-        let network = if network.is_public() {
-            network
-                .with_address_book()
-                .map_err(|error| Refusal::new(Code::Ledger, error.to_string()))?
-        } else {
-            network
-        };
+        // Without the address book the nodes that everybody knows are enough to begin with.
+        let network = self.network.clone().with_address_book();
+        let network = network.unwrap_or_else(|_| self.network.clone());
         Net::open(&network, account, key)
     }
 
@@ -233,6 +228,12 @@ impl<'a> Ground<'a> {
             keys.put(name, &holder)?;
         }
         Ok(())
+    }
+
+    /// The same after something was done, once the mirror has it too.
+    pub(super) fn done(&self, net: &Net, body: &Value, page: &Page) -> Result<Ended, Refusal> {
+        net.catch_up();
+        self.answer(body, page)
     }
 
     /// Prints an answer: as JSON with these keys, or as a page.

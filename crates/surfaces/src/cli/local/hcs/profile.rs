@@ -178,7 +178,7 @@ pub(super) fn publish(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "reference": Hrl::file(published.file).to_string(),
         "profile": shown::profile(&published.profile),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 fn inbound(ground: &Ground<'_>) -> Result<Inbound, Refusal> {

@@ -79,7 +79,7 @@ pub(super) fn propose(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "sequence_number": sequence.get(),
         "schedule_id": schedule.to_string(),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 fn shown(proposal: &Proposal) -> Page {
@@ -173,7 +173,7 @@ pub(super) fn reject(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     ground.hide(&actor, format!("proposal {topic} {sequence}"))?;
     let page = Page::default().line(format!("{} was told no", proposal.by));
     let body = json!({ "proposal": told(&proposal), "sequence_number": told_by.get() });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn dismiss(ground: &Ground<'_>) -> Result<Ended, Refusal> {

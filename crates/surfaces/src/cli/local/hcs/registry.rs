@@ -69,7 +69,11 @@ pub(super) fn create(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let topic = registry::create(&net, ground.hbar("fee")?)?;
     ground.keys()?.set_registry(topic)?;
     let page = Page::default().line(topic.to_string());
-    ground.answer(&json!({ "registry_topic_id": topic.to_string() }), &page)
+    ground.done(
+        &net,
+        &json!({ "registry_topic_id": topic.to_string() }),
+        &page,
+    )
 }
 
 pub(super) fn register(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -84,7 +88,7 @@ pub(super) fn register(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "account_id": account.to_string(),
         "uid": uid.get(),
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn deregister(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -100,7 +104,7 @@ pub(super) fn deregister(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "account_id": account.to_string(),
         "uids": uids,
     });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 pub(super) fn list(ground: &Ground<'_>) -> Result<Ended, Refusal> {

@@ -89,7 +89,7 @@ pub(super) fn create(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     }
     let topic = net.create_topic(body)?;
     let page = Page::default().line(topic.to_string());
-    ground.answer(&json!({ "topic_id": topic.to_string() }), &page)
+    ground.done(&net, &json!({ "topic_id": topic.to_string() }), &page)
 }
 
 pub(super) fn show(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -130,7 +130,7 @@ pub(super) fn write(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let sequence = net.write(topic, text.as_bytes(), &memo, fees)?;
     let page = Page::default().line(format!("{topic}  {sequence}"));
     let body = json!({ "topic_id": topic.to_string(), "sequence_number": sequence.get() });
-    ground.answer(&body, &page)
+    ground.done(&net, &body, &page)
 }
 
 /// What to write: an argument, or a file, never both.
@@ -157,13 +157,15 @@ pub(super) fn update(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let net = ground.own_net(&actor)?;
     let key = is_private.then(|| net.public_key()).transpose()?;
     net.update_topic(topic, memo, key)?;
+    net.catch_up();
     show(ground)
 }
 
 pub(super) fn delete(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let topic = ground.topic("topic")?;
     let actor = ground.actor()?;
-    ground.own_net(&actor)?.delete_topic(topic)?;
+    let net = ground.own_net(&actor)?;
+    net.delete_topic(topic)?;
     let page = Page::default().line(format!("{topic} is gone"));
-    ground.answer(&json!({ "topic_id": topic.to_string() }), &page)
+    ground.done(&net, &json!({ "topic_id": topic.to_string() }), &page)
 }
