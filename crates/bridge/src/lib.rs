@@ -5,6 +5,7 @@
 //! Everything here waits for its answer; calls to the network run on a runtime of their own.
 
 pub mod agent;
+pub mod bridge;
 pub mod file;
 pub mod history;
 pub mod inspect;

@@ -14,7 +14,7 @@ use inbox_hedera::proto::{
     CustomFeeLimit, Data, DeleteTopicBody, Duration, Key, StringValue, TransactionId, TransferList,
     UpdateTopicBody,
 };
-use inbox_hedera::submit;
+use inbox_hedera::submit::{self, SubmitError};
 use tokio::runtime::Runtime;
 
 use crate::Hbar;
@@ -203,6 +203,32 @@ impl Net {
             self.remember(last.id.clone());
         }
         named(Sequence::new(submitted.sequence()), "the message's number")
+    }
+
+    /// An id for a message that is not sent yet, to be written down.
+    pub fn next_id(&self) -> TransactionId {
+        self.client.next_id()
+    }
+
+    /// Writes a message under an id that was written down before: whoever does it again after a crash has it there once, while the id is
+    /// valid.
+    pub fn write_as(
+        &self,
+        id: TransactionId,
+        topic: TopicId,
+        message: &[u8],
+        memo: &str,
+        fees: Fees,
+    ) -> Result<Sequence, SubmitError> {
+        let limits = match fees {
+            Fees::None => Vec::new(),
+            Fees::UpTo(most) => self.limits(topic, message.len(), most).unwrap_or_default(),
+        };
+        let submit = self
+            .client
+            .submit_as(id, topic, message, memo, &limits, &[]);
+        let submitted = self.runtime.block_on(submit)?;
+        Sequence::new(submitted.sequence()).ok_or(SubmitError::Empty)
     }
 
     /// What a topic may take for a message: what it takes now, if that is no more than is allowed.

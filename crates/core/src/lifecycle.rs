@@ -144,6 +144,8 @@ pub enum Command {
     Acknowledge,
     /// Give a message that reached nobody another address.
     Readdress,
+    /// Say that the ledger has a message.
+    Confirm,
 }
 
 /// What a step changes.
@@ -209,6 +211,7 @@ pub fn decide(facts: &Facts, command: Command, now: Millis) -> Result<Decision, 
         Command::Append(kind) => append(facts, kind, now),
         Command::Acknowledge => Ok(acknowledge(facts)),
         Command::Readdress => Ok(said(EventType::Readdressed, facts.status)),
+        Command::Confirm => Ok(said(EventType::Confirmed, facts.status)),
     }
 }
 

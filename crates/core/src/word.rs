@@ -197,6 +197,8 @@ words! {
         Acked = 11 "acked",
         /// A message that reached nobody was given another address.
         Readdressed = 12 "readdressed",
+        /// The ledger has a message of it, which is delivered now if it was not before.
+        Confirmed = 13 "confirmed",
     }
 }
 

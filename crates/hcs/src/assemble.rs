@@ -127,6 +127,11 @@ impl Assembler {
         }
     }
 
+    /// The first piece of a message that is not whole.
+    pub fn first_open(&self) -> Option<Sequence> {
+        self.open.values().map(|open| open.first).min()
+    }
+
     /// How many messages are not whole.
     pub fn open(&self) -> usize {
         self.open.len()

@@ -1,6 +1,7 @@
 //! Transactions: named, signed, written, and read again over the very bytes that were signed.
 
 use std::fmt;
+use std::str::FromStr;
 
 use prost::Message;
 use sha2::{Digest, Sha384};
@@ -162,6 +163,26 @@ impl fmt::Display for TransactionId {
             write!(f, "/{}", self.nonce)?;
         }
         Ok(())
+    }
+}
+
+/// A text that is no id of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is no id of a transaction, such as 0.0.1234@1700000000.000000001")]
+pub struct NoTransactionId(String);
+
+impl FromStr for TransactionId {
+    type Err = NoTransactionId;
+
+    /// Reads what it is shown as, of an ordinary transaction.
+    fn from_str(text: &str) -> Result<Self, NoTransactionId> {
+        let read = || {
+            let (payer, start) = text.split_once('@')?;
+            let payer: inbox_hcs::AccountId = payer.parse().ok()?;
+            let start: inbox_hcs::Timestamp = start.parse().ok()?;
+            Some(TransactionId::new(payer.into(), start.into()))
+        };
+        read().ok_or_else(|| NoTransactionId(text.to_owned()))
     }
 }
 

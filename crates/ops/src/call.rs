@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::guard;
+use crate::{guard, ledger};
 
 /// What an operation does to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -424,7 +424,17 @@ pub(crate) fn take(
     let session = caller.session.as_ref();
     let mut message = message;
     let turns = match &mut message {
-        Some(message) => Some(guard::in_thread(tx, config, agent, &row, command, message)?),
+        Some(message) => {
+            let turns = guard::in_thread(tx, config, agent, &row, command, message)?;
+            if message.to.is_empty() {
+                message.to.clone_from(&row.thread.to);
+            }
+            // What changes a thread, answers or steers is never held back.
+            let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
+            let priority = message.priority.unwrap_or(row.thread.priority);
+            ledger::pass(tx, config, agent, message, priority, may_wait)?;
+            Some(turns)
+        }
         None => None,
     };
     let step = Step {

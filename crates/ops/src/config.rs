@@ -25,6 +25,8 @@ pub struct Config {
     pub session: SessionDefaults,
     /// When an idle agent is woken.
     pub wake: WakeRules,
+    /// Whether and how the record lives on a ledger.
+    pub ledger: Ledger,
     /// Who hears of what.
     #[serde(rename = "route")]
     pub routes: Vec<Route>,
@@ -117,6 +119,14 @@ pub struct SessionDefaults {
 pub struct WakeRules {
     /// One wake in so many seconds at the most; what comes meanwhile is one wake.
     pub at_most_every_seconds: i64,
+}
+
+/// Whether and how the record lives on a ledger.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ledger {
+    /// The network: `local`, `testnet`, `previewnet`, `mainnet`, or a file; nothing while there is none.
+    pub network: Option<String>,
 }
 
 /// Who hears of an event, and how urgently.

@@ -25,6 +25,7 @@ mod glance;
 mod guard;
 mod import;
 mod intake;
+pub mod ledger;
 mod list;
 mod note;
 mod page;

@@ -11,7 +11,7 @@ use crate::answer::{Delivery, Posted};
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 use crate::config::Config;
 use crate::content::{json_size, message_request};
-use crate::{deliver, guard, typed};
+use crate::{deliver, guard, ledger, typed};
 
 message_request! {
     /// Open a thread, or add a message to one
@@ -154,6 +154,7 @@ impl Send {
             self.check_parent(tx)?;
             let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
             guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
+            ledger::pass(tx, inbox.config(), agent, &mut message, new.priority, true)?;
             let recorded = tx.open_thread(agent, caller.session.as_ref(), new, message)?;
             posted(recorded, delivery, self.content().warnings())
         })

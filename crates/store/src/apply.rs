@@ -139,8 +139,10 @@ impl Tx<'_> {
             holder_no: None,
         };
         row.assign();
-        for (address_no, expires_at) in &queues {
-            self.receive(&row, *address_no, *expires_at, true)?;
+        for (index, (address_no, expires_at)) in queues.iter().enumerate() {
+            if new.own.is_some() || !message.is_held_at(index) {
+                self.receive(&row, *address_no, *expires_at, true)?;
+            }
         }
         let source = Source {
             name: agent,
@@ -428,10 +430,18 @@ impl Tx<'_> {
         let Some(message) = message else {
             return Ok((None, Vec::new()));
         };
-        for (address_no, expires_at) in inboxes {
+        for (index, (address_no, expires_at)) in inboxes.iter().enumerate() {
+            if message.is_held_at(index) {
+                continue;
+            }
             let expires_at = expires_at.map(|time| time.0);
-            let params = [address_no.into(), entry_no.into(), expires_at.into()];
+            let params = [(*address_no).into(), entry_no.into(), expires_at.into()];
             self.put(&sql::INSERT_DELIVERY, &params)?;
+        }
+        for passage in &message.passages {
+            if let Some(inbox) = inboxes.get(passage.address) {
+                self.send_out(passage, entry_no, source.agent_no, *inbox)?;
+            }
         }
         let message_id = MessageId::new(entry_no);
         let mut artifacts = Vec::with_capacity(message.artifacts.len());

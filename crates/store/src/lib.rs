@@ -14,6 +14,7 @@ mod fail;
 pub mod foreign;
 mod foresight;
 mod keep;
+mod ledger;
 mod location;
 mod mail;
 mod midst;
@@ -52,6 +53,9 @@ pub use facts::Asking;
 pub use fail::Point as FailPoint;
 pub use foresight::Foresight;
 pub use keep::Stepped;
+pub use ledger::{
+    Backlog, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord, RecordState, TopicRow,
+};
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
 use midst::Midst;

@@ -4,6 +4,8 @@ use inbox_core::record::{ArtifactMetadata, Millis};
 use inbox_core::{Address, Auth, Kind, MessageId, Priority, RefType};
 use serde_json::Value;
 
+use crate::ledger::Passage;
+
 /// A message to be written.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
@@ -39,6 +41,8 @@ pub struct NewMessage {
     pub auth: Auth,
     /// What is attached.
     pub artifacts: Vec<NewArtifact>,
+    /// Where it goes on the ledger.
+    pub passages: Vec<Passage>,
 }
 
 /// A file reference to be attached.
@@ -73,7 +77,14 @@ impl NewMessage {
             created_at: None,
             auth,
             artifacts: Vec::new(),
+            passages: Vec::new(),
         }
+    }
+
+    /// Whether it waits for the ledger before it is delivered at the address with this index.
+    pub(crate) fn is_held_at(&self, index: usize) -> bool {
+        let held = |passage: &Passage| passage.address == index && passage.is_held;
+        self.passages.iter().any(held)
     }
 
     /// When it expires at the address with this index.

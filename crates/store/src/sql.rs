@@ -257,6 +257,24 @@ statements! {
         LIST_TOKENS "list_tokens",
         REVOKE_TOKEN "revoke_token",
         SEE_TOKEN "see_token",
+        OPENING_ENTRY "opening_entry",
+        FIND_TOPIC "find_topic",
+        LIST_TOPICS "list_topics",
+        INSERT_TOPIC "insert_topic",
+        TAKE_TOPIC "take_topic",
+        LEAVE_TOPICS "leave_topics",
+        ADVANCE_TOPIC "advance_topic",
+        SET_TOPIC_PROBLEM "set_topic_problem",
+        INSERT_OUTBOX "insert_outbox",
+        OUTBOX_OF_TOPIC "outbox_of_topic",
+        OUTBOX_OF_ENTRY "outbox_of_entry",
+        SET_OUTBOX "set_outbox",
+        DELETE_OUTBOX "delete_outbox",
+        COUNT_OUTBOX "count_outbox",
+        INSERT_RECORD "insert_record",
+        RECORDS_OF_TOPIC "records_of_topic",
+        RECORDS_OF_UID "records_of_uid",
+        COUNT_RECORDS "count_records",
         ADDRESSES_BY_MODE "addresses_by_mode",
         MESSAGES_AFTER "messages_after" reads message_rows,
         RECEIPTS_SINCE "receipts_since",
@@ -373,10 +391,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(6 "0006_speed" differs),
     migration!(7 "0007_tokens" differs),
     migration!(8 "0008_doors"),
+    migration!(9 "0009_ledger" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 8;
+pub const SCHEMA_VERSION: i64 = 9;
 
 #[cfg(test)]
 mod tests {
@@ -451,6 +470,7 @@ mod tests {
             0xb99e_0e55_29f7_40e9,
             0x314f_fa40_099b_473e,
             0xc791_cbf5_a796_28a5,
+            0,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

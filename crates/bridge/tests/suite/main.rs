@@ -8,6 +8,8 @@ mod files;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod mail;
+#[cfg(test)]
 mod proposals;
 #[cfg(test)]
 mod registries;

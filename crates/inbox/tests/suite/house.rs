@@ -16,7 +16,16 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-hedera", &["inbox-hcs"]),
     ("inbox-devnet", &["inbox-hcs", "inbox-hedera"]),
     ("inbox-hcs", &["inbox-core", "inbox-wire"]),
-    ("inbox-bridge", &["inbox-core", "inbox-hcs", "inbox-hedera"]),
+    (
+        "inbox-bridge",
+        &[
+            "inbox-core",
+            "inbox-hcs",
+            "inbox-hedera",
+            "inbox-ops",
+            "inbox-store",
+        ],
+    ),
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (

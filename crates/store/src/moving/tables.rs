@@ -286,6 +286,56 @@ pub(super) static TABLES: &[Table] = &[
         key: &["token_id"],
         ..PLAIN
     },
+    Table {
+        name: "topics",
+        columns: &[
+            "topic_no",
+            "place",
+            "name",
+            "agent_no",
+            "topic",
+            "step_id",
+            "sequence",
+            "time",
+            "hash",
+            "bridge",
+            "held_until",
+            "problem",
+            "created_at",
+        ],
+        key: &["topic_no"],
+        identity: Some("topic_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "outbox",
+        columns: &[
+            "outbox_no",
+            "topic_no",
+            "agent_no",
+            "address_no",
+            "expires_at",
+            "step_id",
+            "file",
+            "sequence",
+            "tries",
+            "next_at",
+            "problem",
+            "created_at",
+        ],
+        key: &["outbox_no"],
+        entry: Entry::Named,
+        identity: Some("outbox_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "records",
+        columns: &[
+            "topic_no", "sequence", "time", "payer", "hash", "state", "uid", "reason", "content",
+        ],
+        key: &["topic_no", "sequence"],
+        ..PLAIN
+    },
 ];
 
 impl Table {

@@ -1,0 +1,169 @@
+//! What the outbox has is said on its topics: once, in the order of each sender.
+
+use std::collections::HashSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use inbox_core::record::Millis;
+use inbox_core::{Code, Refusal};
+use inbox_hcs::{
+    Algorithm, Data, InboundMessage, MAX_MESSAGE, Mime, Operation, OperatorId, TopicId,
+    TransactionMemo,
+};
+use inbox_hedera::client::ExecuteError;
+use inbox_hedera::proto::TransactionId;
+use inbox_ops::ledger::Leaving;
+use inbox_store::TopicRow;
+
+use super::{Bridge, Turn, id_of};
+use crate::file;
+use crate::net::{Fees, Net};
+use crate::told::Told;
+
+/// How many are said in one turn.
+const MOST: i64 = 100;
+
+/// How long to wait before the second try, in milliseconds; twice as long before each after it, up to the longest.
+const PAUSE_MS: i64 = 1_000;
+const LONGEST_PAUSE_MS: i64 = 300_000;
+
+/// How long a mirror may take to have what a network took.
+const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long after it was made an id can no longer happen, in seconds: it is valid for two minutes, and the mirror is behind.
+const NEVER_AFTER: u64 = 240;
+
+impl Bridge<'_> {
+    pub(super) fn speak(&mut self, topic: &TopicRow, turn: &mut Turn) -> Result<(), Refusal> {
+        let mut waiting = HashSet::new();
+        let now = self.inbox.now()?;
+        for leaving in self.inbox.leaving(topic.topic_no, MOST)? {
+            let sender = leaving.outgoing.agent.clone();
+            let is_said = leaving.outgoing.sequence.is_some();
+            // What one says later does not overtake what it said before.
+            if is_said || waiting.contains(&sender) {
+                continue;
+            }
+            if leaving.outgoing.next_at > now {
+                waiting.insert(sender);
+                continue;
+            }
+            match self.say(topic, &leaving) {
+                Ok(()) => turn.sent += 1,
+                Err(refusal) if refusal.code == Code::Storage => return Err(refusal),
+                Err(refusal) => {
+                    turn.problems += 1;
+                    waiting.insert(sender);
+                    let mut outgoing = leaving.outgoing;
+                    let doubled = PAUSE_MS << outgoing.tries.clamp(0, 20);
+                    outgoing.tries += 1;
+                    outgoing.next_at = Millis(now.0 + doubled.min(LONGEST_PAUSE_MS));
+                    // The id may have been written down meanwhile.
+                    outgoing.step_id = self.step_of(topic, outgoing.outbox_no)?;
+                    self.inbox.set_outgoing(&outgoing, Some(&refusal.message))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn step_of(&self, topic: &TopicRow, outbox_no: i64) -> Result<Option<String>, Refusal> {
+        let all = self.inbox.leaving(topic.topic_no, MOST)?;
+        let found = all
+            .into_iter()
+            .find(|leaving| leaving.outgoing.outbox_no == outbox_no);
+        Ok(found.and_then(|leaving| leaving.outgoing.step_id))
+    }
+
+    fn say(&mut self, topic: &TopicRow, leaving: &Leaving) -> Result<(), Refusal> {
+        let inbox = self.inbox;
+        let to = id_of(topic)?;
+        let speaker = self.speaker(&leaving.outgoing.agent)?;
+        let mut outgoing = leaving.outgoing.clone();
+        if let Some(id) = &outgoing.step_id
+            && has_happened(&speaker.net, id)?
+        {
+            outgoing.sequence = Some(0);
+            return inbox.set_outgoing(&outgoing, None);
+        }
+        let operator = OperatorId {
+            inbound_topic: speaker.me.inbound_topic,
+            account: speaker.me.account,
+        };
+        let inline = operation(operator, Data::new(leaving.wire.to_string()));
+        let text = match inline.write() {
+            Ok(text) if text.len() <= MAX_MESSAGE => text,
+            _ => {
+                let file = self::file_of(&speaker.net, leaving, outgoing.file.as_deref())?;
+                outgoing.file = Some(file.to_string());
+                operation(operator, Data::reference(file)).write().told()?
+            }
+        };
+        let id = match &outgoing.step_id {
+            Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
+            _ => speaker.net.next_id(),
+        };
+        outgoing.step_id = Some(id.to_string());
+        inbox.set_outgoing(&outgoing, None)?;
+        let memo = TransactionMemo::of(&inline).to_string();
+        let fees = Fees::UpTo(crate::Hbar::default());
+        let said = speaker.net.write_as(id, to, text.as_bytes(), &memo, fees);
+        match said {
+            Ok(sequence) => {
+                outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
+                inbox.set_outgoing(&outgoing, None)
+            }
+            Err(error) => {
+                // What never happened gets another id the next time.
+                if matches!(
+                    error.execute(),
+                    Some(ExecuteError::NotTaken { .. } | ExecuteError::Refused(..))
+                ) {
+                    outgoing.step_id = None;
+                    inbox.set_outgoing(&outgoing, None)?;
+                }
+                Err(error).told()
+            }
+        }
+    }
+}
+
+/// The message in a file of its own, where it is too large for a topic.
+fn file_of(net: &Net, leaving: &Leaving, known: Option<&str>) -> Result<TopicId, Refusal> {
+    if let Some(known) = known.and_then(|topic| topic.parse().ok()) {
+        return Ok(known);
+    }
+    let content = leaving.wire.to_string();
+    file::put(net, content.as_bytes(), &Mime::json(), Algorithm::Brotli)
+}
+
+fn operation(operator: OperatorId, data: Data) -> Operation {
+    Operation::InboundMessage(InboundMessage {
+        operator,
+        data,
+        written_at: None,
+        memo: None,
+    })
+}
+
+/// Whether a transaction that was begun before has happened.
+fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
+    let Ok(parsed) = id.parse::<TransactionId>() else {
+        return Ok(false);
+    };
+    let found = if is_over(id) {
+        net.mirror().outcome(&parsed, MIRROR_PATIENCE).told()?
+    } else {
+        net.mirror().transaction(&parsed).told()?
+    };
+    Ok(found.is_some_and(|facts| facts.is_done()))
+}
+
+/// Whether an id can no longer happen.
+fn is_over(id: &str) -> bool {
+    let start = id.parse::<TransactionId>().ok();
+    let start = start.and_then(|id| id.valid_start).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    start.seconds.unsigned_abs() + NEVER_AFTER < now.as_secs()
+}

@@ -1,0 +1,1 @@
+SELECT COUNT(*), MIN(created_at), COUNT(problem) FROM outbox

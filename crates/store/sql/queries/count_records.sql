@@ -1,0 +1,1 @@
+SELECT state, COUNT(*) FROM records GROUP BY state ORDER BY state

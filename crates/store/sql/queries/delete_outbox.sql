@@ -1,0 +1,1 @@
+DELETE FROM outbox WHERE outbox_no = $1

@@ -1,0 +1,1 @@
+SELECT entry_no FROM entries WHERE thread_no = $1 AND event_type = 1

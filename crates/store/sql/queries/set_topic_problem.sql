@@ -1,0 +1,1 @@
+UPDATE topics SET problem = $1 WHERE topic_no = $2
