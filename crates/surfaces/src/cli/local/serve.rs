@@ -132,7 +132,7 @@ fn ledger(matches: &ArgMatches, location: &Location) -> Result<Option<Running>, 
     let beside = match location {
         Location::File(path) => path.with_file_name(LEDGER),
         // A database elsewhere has nothing beside it here.
-        _ => PathBuf::from(find::DEFAULT).with_file_name(LEDGER),
+        Location::Postgres(_) => PathBuf::from(find::DEFAULT).with_file_name(LEDGER),
     };
     let options = DevnetOptions {
         data: Some(beside),
