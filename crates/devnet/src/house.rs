@@ -10,6 +10,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::fault::Faults;
 use crate::ledger::{Effects, Ledger, Offer, Payment};
+use crate::recent::Recent;
 
 /// How often it is looked whether the time of something is over.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -23,6 +24,7 @@ const TOGETHER: usize = 64;
 /// The ledger, and who is told of what it does.
 struct Books {
     ledger: Mutex<Ledger>,
+    recent: Mutex<Recent>,
     news: watch::Sender<u64>,
 }
 
@@ -31,7 +33,17 @@ impl Books {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, effects: &Effects) {
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of what is on the ledger now.
+    fn tell(&self, effects: Effects) {
+        let mut recent = self.recent();
+        for (id, receipt) in effects.receipts {
+            recent.add(id, receipt);
+        }
+        drop(recent);
         if !effects.topics.is_empty() {
             self.news.send_modify(|count| *count += 1);
         }
@@ -46,7 +58,7 @@ impl Books {
                 .map(|one| (one.offer, one.caller))
                 .unzip();
             let (responses, effects) = self.ledger().submit_all(&offers);
-            self.tell(&effects);
+            self.tell(effects);
             for (caller, response) in callers.into_iter().zip(responses) {
                 // Who asked may have gone; it has happened all the same.
                 let _ = caller.send(response);
@@ -74,6 +86,7 @@ impl House {
     pub(crate) fn new(ledger: Ledger, node: SocketAddr) -> std::io::Result<Self> {
         let books = Arc::new(Books {
             ledger: Mutex::new(ledger),
+            recent: Mutex::default(),
             news: watch::Sender::new(0),
         });
         let (queue, waiting) = sync_channel(WAITING);
@@ -127,6 +140,9 @@ impl House {
 
     /// Answers a question, after what it costs was taken.
     pub(crate) async fn ask(&self, query: &Query) -> Response {
+        if let Some(answer) = self.books.recent().answer(query) {
+            return answer;
+        }
         let payment = self.ledger().payment(query);
         match payment {
             Payment::Free => {}
@@ -148,7 +164,7 @@ impl House {
             tokio::time::sleep(SETTLE).await;
             let settled = self.ledger().settle();
             if let Ok(effects) = settled {
-                self.books.tell(&effects);
+                self.books.tell(effects);
             }
         }
     }

@@ -15,7 +15,9 @@ mod topic;
 use std::path::Path;
 use std::time::Duration;
 
-use inbox_hedera::proto::{Code, TransactionId, TransactionRecord, TransactionResponse};
+use inbox_hedera::proto::{
+    Code, TransactionId, TransactionReceipt, TransactionRecord, TransactionResponse,
+};
 use prost::Message;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use thiserror::Error;
@@ -86,6 +88,8 @@ pub struct Ledger {
 pub struct Effects {
     /// Topics with a new message.
     pub topics: Vec<i64>,
+    /// What came of each transaction.
+    pub receipts: Vec<(TransactionId, TransactionReceipt)>,
 }
 
 impl Ledger {

@@ -9,6 +9,7 @@ mod house;
 pub mod ledger;
 mod methods;
 mod node;
+mod recent;
 mod rest;
 mod serve;
 

@@ -104,7 +104,7 @@ impl<'a> Handling<'a> {
     ) -> Result<(), Fault> {
         let fee = fee::of(self.db, self.body)?;
         if fee > self.body.transaction_fee {
-            return self.finish(Code::InsufficientTxFee);
+            return self.finish(Code::InsufficientTxFee, effects);
         }
         let fee = i64::try_from(fee).unwrap_or(i64::MAX);
         match self.pay(self.payer, FEES, fee) {
@@ -112,7 +112,7 @@ impl<'a> Handling<'a> {
                 self.fee = fee;
                 self.run_for(signers, effects)
             }
-            Err(Fault::Code(code)) => self.finish(code),
+            Err(Fault::Code(code)) => self.finish(code, effects),
             Err(fault) => Err(fault),
         }
     }
@@ -123,7 +123,8 @@ impl<'a> Handling<'a> {
         signers: Signers<'_>,
         effects: &mut Effects,
     ) -> Result<(), Fault> {
-        let kept = (self.transfers.clone(), effects.clone());
+        let kept = self.transfers.clone();
+        let (topics, receipts) = (effects.topics.len(), effects.receipts.len());
         self.step("SAVEPOINT handling")?;
         let status = match self.carry_out(signers, effects) {
             Ok(()) => {
@@ -133,7 +134,9 @@ impl<'a> Handling<'a> {
             Err(Fault::Code(code)) => {
                 self.step("ROLLBACK TO handling")?;
                 self.step("RELEASE handling")?;
-                (self.transfers, *effects) = kept;
+                self.transfers = kept;
+                effects.topics.truncate(topics);
+                effects.receipts.truncate(receipts);
                 self.assessed.clear();
                 self.receipt = TransactionReceipt {
                     schedule_id: self.receipt.schedule_id,
@@ -144,7 +147,7 @@ impl<'a> Handling<'a> {
             }
             Err(fault) => return Err(fault),
         };
-        self.finish(status)
+        self.finish(status, effects)
     }
 
     /// A statement that gives nothing, prepared once.
@@ -152,10 +155,13 @@ impl<'a> Handling<'a> {
         self.db.prepare_cached(statement)?.execute([]).map(drop)
     }
 
-    fn finish(&mut self, status: Code) -> Result<(), Fault> {
+    fn finish(&mut self, status: Code, effects: &mut Effects) -> Result<(), Fault> {
         self.receipt.status = status.number();
         self.receipt.exchange_rate = Some(fee::rates(self.now / SECOND));
-        self.record()
+        self.record()?;
+        let receipt = std::mem::take(&mut self.receipt);
+        effects.receipts.push((self.id.clone(), receipt));
+        Ok(())
     }
 
     fn carry_out(&mut self, signers: Signers<'_>, effects: &mut Effects) -> Result<(), Fault> {
@@ -268,9 +274,9 @@ impl<'a> Handling<'a> {
         let node = self.body.node_account_id.as_ref();
         self.db
             .prepare_cached(
-                "INSERT INTO transactions (consensus_at, id, payer, kind, status, record, body, entity, max_fee, valid_start,
-                     valid_seconds, node, is_scheduled)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "INSERT INTO transactions (consensus_at, id, payer, kind, status, record, entity, max_fee, valid_start, valid_seconds,
+                     node, is_scheduled)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
                 self.now,
@@ -279,7 +285,6 @@ impl<'a> Handling<'a> {
                 kind(self.body),
                 self.receipt.status,
                 record.encode_to_vec(),
-                self.body.encode_to_vec(),
                 entity,
                 max_fee,
                 super::precheck::nanos(start).unwrap_or_default(),

@@ -23,7 +23,7 @@ CREATE TABLE signers (
     PRIMARY KEY (schedule, key)) STRICT, WITHOUT ROWID;
 CREATE TABLE transactions (
     consensus_at INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, payer INTEGER NOT NULL, kind TEXT NOT NULL, status INTEGER NOT NULL,
-    record BLOB NOT NULL, body BLOB NOT NULL, entity INTEGER, max_fee INTEGER NOT NULL, valid_start INTEGER NOT NULL,
+    record BLOB NOT NULL, entity INTEGER, max_fee INTEGER NOT NULL, valid_start INTEGER NOT NULL,
     valid_seconds INTEGER NOT NULL, node INTEGER NOT NULL, is_scheduled INTEGER NOT NULL) STRICT;
 -- Who else gave or got something.
 CREATE TABLE parties (account INTEGER NOT NULL, consensus_at INTEGER NOT NULL, PRIMARY KEY (account, consensus_at)) STRICT, WITHOUT ROWID;
