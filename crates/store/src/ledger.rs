@@ -343,13 +343,11 @@ impl Tx<'_> {
         row: &ThreadRow,
         message: &Message,
     ) -> Result<bool, StoreError> {
-        let entry_no = message.message_id.key();
-        let params = [entry_no.into(), topic_no.into()];
+        let params = [message.message_id.key().into(), topic_no.into()];
         let Some(mut found) = self.first(&sql::OUTBOX_OF_ENTRY, &params)? else {
             return Ok(false);
         };
-        let outbox_no = found.int()?;
-        let _ = found.int()?;
+        let (outbox_no, entry_no) = (found.int()?, found.int()?);
         let (address_no, expires_at) = (found.maybe_int()?, found.maybe_int()?);
         self.put(&sql::DELETE_OUTBOX, &[outbox_no.into()])?;
         if let Some(address_no) = address_no {

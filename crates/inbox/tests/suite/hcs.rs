@@ -321,3 +321,71 @@ fn without_a_network_a_command_says_so() {
     );
     place.inbox.set("INBOX_HEDERA_NETWORK", "");
 }
+
+#[test]
+fn mail_between_two_agents_of_a_store_goes_through_their_topics() {
+    let mut place = Place::new();
+    let network = place.inbox.folder().join("network.json");
+    place.inbox.ok("init");
+    for name in ["ada", "ben"] {
+        place.ok(&format!("account create {name}"));
+        let published = place.ok(&format!("profile publish --agent {name}"));
+        let text = |key: &str| published[key].as_str().unwrap().to_owned();
+        place.inbox.ok(&format!(
+            "agent add {name} --account-id {} --inbound-topic-id {} --outbound-topic-id {}",
+            text("account_id"),
+            text("inbound_topic_id"),
+            text("outbound_topic_id")
+        ));
+    }
+    let unset = place.inbox.run(words("bridge --once"));
+    unset.refused(30, "invalid_input");
+    place
+        .inbox
+        .set("INBOX_LEDGER_NETWORK", network.to_str().unwrap());
+    let sent = place
+        .inbox
+        .ok("send --from ada --to ben --subject Later --kind event");
+    let urgent = place
+        .inbox
+        .ok("send --from ada --to ben --subject Now --kind event --priority urgent");
+    assert!(sent["message"]["message_id"].is_string() && urgent["ok"] == true);
+    let subjects = |place: &Place| -> Vec<String> {
+        let outcome = place.inbox.run(words("read --agent ben --peek"));
+        let found = outcome.json()["messages"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        found
+            .iter()
+            .map(|message| message["summary"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(subjects(&place), ["Now"]);
+    assert_eq!(place.inbox.ok("bridge status")["backlog"]["messages"], 2);
+    let done = place.inbox.ok("bridge --once");
+    assert_eq!((&done["sent"], &done["taken"]), (&json!(2), &json!(2)));
+    assert_eq!(subjects(&place), ["Later", "Now"]);
+    let status = place.inbox.ok("bridge status");
+    assert_eq!(status["backlog"]["messages"], 0);
+    assert_eq!(status["records"]["confirmed"], 2);
+
+    // One that runs on hears of it by itself, and stops when it is told to.
+    let mut bridge = place.inbox.command(words("bridge")).spawn().unwrap();
+    place
+        .inbox
+        .ok("send --from ben --to ada --subject Back --kind event");
+    let begun = std::time::Instant::now();
+    while place.inbox.ok("bridge status")["records"]["confirmed"] != 3 {
+        assert!(
+            begun.elapsed() < std::time::Duration::from_secs(60),
+            "it does not come"
+        );
+    }
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(bridge.id()).unwrap()).unwrap(),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    assert!(bridge.wait().unwrap().success());
+}

@@ -1,6 +1,7 @@
 //! Commands that are not operations: they act on files and on this machine.
 
 mod artifact;
+mod bridge;
 mod devnet;
 mod doctor;
 mod files;
@@ -36,6 +37,7 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "bridge",
     "devnet",
     "hcs",
     "setup",
@@ -70,6 +72,7 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "bridge" => bridge::describe(command),
         "devnet" => devnet::describe(command),
         "hcs" => hcs::describe(command),
         "setup" => setup::describe(command),
@@ -106,6 +109,7 @@ pub(crate) fn run(
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
+        "bridge" | "bridge status" => bridge::run(name, matches, context),
         name if name.starts_with("hcs ") => hcs::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),

@@ -35,6 +35,7 @@ const COMMANDS: &[&str] = &[
     "card",
     "session",
     "wire",
+    "bridge",
     "devnet",
     "hcs",
     "config",

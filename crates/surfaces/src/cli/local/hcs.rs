@@ -16,6 +16,7 @@ use inbox_core::Refusal;
 
 use crate::cli::{Context, Ended};
 use ground::Ground;
+pub(super) use ground::{keys_path, network};
 
 const EVERYWHERE: &str = "On every command of hcs";
 

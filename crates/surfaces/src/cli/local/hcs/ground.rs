@@ -45,13 +45,7 @@ impl<'a> Ground<'a> {
         let flag = matches.get_one::<String>("network").cloned();
         let named = flag.or_else(|| find::variable("INBOX_HEDERA_NETWORK"));
         let named = named.unwrap_or_else(|| LOCAL.to_owned());
-        // One file is one network, from wherever it is named.
-        let named =
-            std::fs::canonicalize(&named).map_or(named, |path| path.to_string_lossy().into_owned());
-        let network = Network::named(&named).map_err(|error| {
-            Refusal::input(error.to_string())
-                .hint("inbox hcs --network local|testnet|previewnet|mainnet|FILE")
-        })?;
+        let network = network(&named)?;
         Ok(Ground {
             name,
             matches,
@@ -75,9 +69,7 @@ impl<'a> Ground<'a> {
 
     /// The file of keys, held until it is dropped.
     pub(super) fn keys(&self) -> Result<Keys, Refusal> {
-        let flag = self.matches.get_one::<String>("keys").cloned();
-        let named = flag.or_else(|| find::variable("INBOX_HEDERA_KEYS"));
-        let path = named.map_or_else(usual_keys, PathBuf::from);
+        let path = keys_path(self.matches.get_one::<String>("keys").cloned());
         Keys::open(&path, &self.network.name)
     }
 
@@ -246,6 +238,23 @@ impl<'a> Ground<'a> {
         }
         Ok(Ended::Something)
     }
+}
+
+/// The network that is called so.
+pub(in crate::cli::local) fn network(named: &str) -> Result<Network, Refusal> {
+    // One file is one network, from wherever it is named.
+    let path = std::fs::canonicalize(named);
+    let named = path.map_or(named.to_owned(), |path| path.to_string_lossy().into_owned());
+    Network::named(&named).map_err(|error| {
+        Refusal::input(error.to_string())
+            .hint("inbox hcs --network local|testnet|previewnet|mainnet|FILE")
+    })
+}
+
+/// The file of keys: by its flag, else by the environment, else the usual one.
+pub(in crate::cli::local) fn keys_path(flag: Option<String>) -> PathBuf {
+    let named = flag.or_else(|| find::variable("INBOX_HEDERA_KEYS"));
+    named.map_or_else(usual_keys, PathBuf::from)
 }
 
 /// Beside the nearest store, or where one would be made.
