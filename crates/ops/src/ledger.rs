@@ -333,7 +333,7 @@ impl Inbox {
         let subject: String = subject.chars().take(limit::SUBJECT).collect();
         let mut message = NewMessage::saying(kind, subject.as_str(), Auth::Ledger);
         if wire["type"] == "inbox" {
-            message.body = payload["body"].as_str().unwrap_or_default().to_owned();
+            message.body = String::from(payload["body"].as_str().unwrap_or_default());
             message.message_type = payload["message_type"].as_str().map(str::to_owned);
         } else {
             message.payload_json = wire.clone();

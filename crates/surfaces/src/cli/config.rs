@@ -41,8 +41,9 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
 
 /// Whether a file or a variable says anything.
 fn is_anything_set(location: Option<&Location>) -> bool {
-    const GROUPS: [&str; 7] = [
+    const GROUPS: [&str; 8] = [
         "EXPIRY_",
+        "LEDGER_",
         "PRESENCE_",
         "GUARD_",
         "PROMPT_",
