@@ -5,12 +5,14 @@
 //! Everything here waits for its answer; calls to the network run on a runtime of their own.
 
 pub mod agent;
+pub mod directory;
 pub mod file;
 pub mod history;
 pub mod inspect;
 pub mod keys;
 pub mod net;
 pub mod peer;
+pub mod provision;
 pub mod publish;
 pub mod registry;
 pub mod told;

@@ -10,6 +10,8 @@ mod keys;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]
+mod provision;
+#[cfg(test)]
 mod registries;
 #[cfg(test)]
 mod stage;
