@@ -82,7 +82,7 @@ fn the_roster_gets_its_place_on_the_ledger_and_a_second_time_nothing() {
 #[test]
 fn one_that_fails_does_not_stop_the_others() {
     let place = Place::with_roster(&["ada", "ben"]);
-    let foreign = "agent set ada --account-id 0.0.77 --json";
+    let foreign = "agent set ada --account-id 0.0.77";
     place.inbox.run(words(foreign)).ok();
     let outcome = place.run("provision --all --json");
     assert_eq!(outcome.code, 40, "{outcome}");
@@ -123,7 +123,7 @@ fn killed_at_every_named_point_it_goes_on_where_it_was() {
             let name = format!("agent-{round}");
             place.inbox.run(["agent", "add", &name, "--json"]).ok();
             let keys = format!("keys-{round}");
-            let line = format!("hcs provision --agent {name} --keys {keys} --json");
+            let line = format!("hcs provision --agent {name} --keys {keys}");
             let killed = place
                 .inbox
                 .command(words(&line))
