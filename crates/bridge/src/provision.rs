@@ -106,6 +106,28 @@ pub struct Provisioner<'n> {
     pub watch: Option<Watch>,
 }
 
+/// Publishes the profile of an agent that is provisioned, if its card or its entry on the roster changed: the new file.
+pub fn refresh(
+    network: &Network,
+    keys: &mut Keys,
+    agent: &Agent,
+) -> Result<Option<TopicId>, Refusal> {
+    // It makes no account, topic or entry, and needs nobody who pays for them.
+    let provisioner = Provisioner {
+        network,
+        funder: Err(Refusal::new(
+            Code::Internal,
+            "nobody pays for accounts here",
+        )),
+        balance: Hbar::default(),
+        inbound: Inbound::Public,
+        registry: None,
+        most: Hbar::default(),
+        watch: None,
+    };
+    provisioner.refresh(keys, agent)
+}
+
 /// An agent's account, and the network for it once it is needed.
 struct Hands<'p> {
     provisioner: &'p Provisioner<'p>,
@@ -180,8 +202,8 @@ impl Provisioner<'_> {
         })
     }
 
-    /// Publishes the profile of an agent that is provisioned, if it changed: the new file.
-    pub fn refresh(&self, keys: &mut Keys, agent: &Agent) -> Result<Option<TopicId>, Refusal> {
+    /// The same for whoever provisions, too.
+    fn refresh(&self, keys: &mut Keys, agent: &Agent) -> Result<Option<TopicId>, Refusal> {
         let name = agent.agent_id.as_str();
         let holder = keys.get(name)?;
         let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound) else {
@@ -201,6 +223,9 @@ impl Provisioner<'_> {
             net: OnceCell::new(),
         };
         let (file, is_new) = self.publish(keys, agent, me, &hands)?;
+        if let Some(net) = hands.net.get() {
+            net.catch_up();
+        }
         Ok(is_new.then_some(file))
     }
 

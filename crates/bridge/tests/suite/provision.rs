@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use inbox_bridge::directory::{Wanted, search};
 use inbox_bridge::keys::{Keys, Pending};
-use inbox_bridge::provision::{Change, Moment, Provisioned, Provisioner, Watch};
+use inbox_bridge::provision::{Change, Moment, Provisioned, Provisioner, Watch, refresh};
 use inbox_bridge::{Inbound, file, history, peer, registry};
 use inbox_core::record::Millis;
 use inbox_core::{Agent, AgentKind, Code};
@@ -350,13 +350,13 @@ fn a_new_card_is_a_new_profile_and_the_same_card_is_none() {
     let provisioner = provisioner(&stage);
     let plain = agent("ada", None);
     let first = provisioner.provision(&mut place.keys(), &plain).unwrap();
-    let unchanged = provisioner.refresh(&mut place.keys(), &plain).unwrap();
+    let unchanged = refresh(&stage.network, &mut place.keys(), &plain).unwrap();
     assert_eq!(unchanged, None);
     let phrases = ["reviews Rust code".to_owned(), "summarises".to_owned()];
     let mut ada = agent("ada", Some(card("Ada Counts", &phrases)));
     ada.state = Some(inbox_core::SessionState::Alive);
     ada.tags = vec!["#numbers".to_owned()];
-    let file = provisioner.refresh(&mut place.keys(), &ada).unwrap();
+    let file = refresh(&stage.network, &mut place.keys(), &ada).unwrap();
     assert!(file.is_some_and(|file| file != first.profile));
     let mirror = stage.network.reader();
     let seen = peer::peer(&mirror, first.me.account).unwrap().profile;
@@ -370,7 +370,10 @@ fn a_new_card_is_a_new_profile_and_the_same_card_is_none() {
     // Who goes home is still who it was.
     ada.state = None;
     ada.tags.clear();
-    assert_eq!(provisioner.refresh(&mut place.keys(), &ada).unwrap(), None);
+    assert_eq!(
+        refresh(&stage.network, &mut place.keys(), &ada).unwrap(),
+        None
+    );
 
     let find = |wanted: Wanted| {
         let found = search(&mirror, first.registry, &wanted, 10).unwrap();
