@@ -1,5 +1,7 @@
 //! The file of keys: which accounts this user has on which network, and what guards them. Nobody else may read it.
 
+mod journal;
+
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -11,14 +13,17 @@ use inbox_hcs::{AccountId, TopicId};
 use inbox_hedera::key::PrivateKey;
 use serde::{Deserialize, Serialize};
 
+pub use journal::{Draft, Pending, PublishedFile, Registered, Work};
+
 /// The mode of a file that its owner alone may read.
 const PRIVATE: u32 = 0o600;
 
 /// The most that the file may have, in bytes.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 64 << 20;
 
-/// The file's form.
-const VERSION: u32 = 1;
+/// The file's form, and the oldest that is read: the first knew nothing of provisioning.
+const VERSION: u32 = 2;
+const OLDEST: u32 = 1;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,8 +38,14 @@ struct Contents {
 struct OnNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     registry: Option<String>,
+    /// The transaction that is to make the registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    registry_transaction: Option<String>,
     #[serde(default)]
     agents: BTreeMap<String, Row>,
+    /// How far each agent is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    provisioning: BTreeMap<String, Work>,
     /// Keys of accounts that were being made: whoever was interrupted finds them here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unfinished: Vec<String>,
@@ -121,11 +132,12 @@ impl Keys {
                 file.take(MOST)
                     .read_to_string(&mut text)
                     .map_err(|error| cannot(&error))?;
-                let contents: Contents =
+                let mut contents: Contents =
                     serde_json::from_str(&text).map_err(|error| cannot(&error))?;
-                if contents.version != VERSION {
+                if !(OLDEST..=VERSION).contains(&contents.version) {
                     return Err(cannot(&format!("their version is {}", contents.version)));
                 }
+                contents.version = VERSION;
                 contents
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Contents {
@@ -221,6 +233,17 @@ impl Keys {
         self.save()
     }
 
+    /// The name and the keys of an account.
+    pub fn by_account(&self, account: AccountId) -> Result<Option<Holder>, Refusal> {
+        for name in self.names() {
+            let holder = self.get(name)?;
+            if holder.account == account {
+                return Ok(Some(holder));
+            }
+        }
+        Ok(None)
+    }
+
     /// Where agents of this network are listed, if that was said.
     pub fn registry(&self) -> Option<TopicId> {
         self.here()?.registry.as_ref()?.parse().ok()
@@ -228,7 +251,9 @@ impl Keys {
 
     /// Remembers where agents are listed.
     pub fn set_registry(&mut self, registry: TopicId) -> Result<(), Refusal> {
-        self.here_mut().registry = Some(registry.to_string());
+        let here = self.here_mut();
+        here.registry = Some(registry.to_string());
+        here.registry_transaction = None;
         self.save()
     }
 

@@ -6,12 +6,14 @@
 
 pub mod agent;
 pub mod bridge;
+pub mod directory;
 pub mod file;
 pub mod history;
 pub mod inspect;
 pub mod keys;
 pub mod net;
 pub mod peer;
+pub mod provision;
 pub mod publish;
 pub mod registry;
 pub mod told;

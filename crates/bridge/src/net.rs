@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, Operation, Sequence, TopicId, TransactionMemo};
-use inbox_hedera::client::{Asking, Client, Happened, Operator};
+use inbox_hedera::client::{Asking, Client, Happened, OnTaken, Operator};
 use inbox_hedera::fee::{self, Most};
 use inbox_hedera::key::PrivateKey;
 use inbox_hedera::mirror::{Mirror, TopicFacts};
@@ -67,6 +67,22 @@ impl Net {
         })
     }
 
+    /// The same, which tells whoever that a transaction may have been taken.
+    pub(crate) fn telling(mut self, on_taken: OnTaken) -> Self {
+        self.client = self.client.telling(on_taken);
+        self
+    }
+
+    /// Who sends.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Waits for what a client does.
+    pub(crate) fn wait_for<T>(&self, doing: impl Future<Output = T>) -> T {
+        self.runtime.block_on(doing)
+    }
+
     /// What has happened on it.
     pub fn mirror(&self) -> &Mirror {
         &self.mirror
@@ -94,7 +110,7 @@ impl Net {
         Ok(happened)
     }
 
-    fn remember(&self, id: TransactionId) {
+    pub(crate) fn remember(&self, id: TransactionId) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
     }
 
@@ -110,13 +126,7 @@ impl Net {
 
     /// Makes an account for a key, with something in it.
     pub fn create_account(&self, key: Key, balance: Hbar) -> Result<AccountId, Refusal> {
-        let body = CryptoCreateBody {
-            key: Some(key),
-            initial_balance: u64::try_from(balance.tinybars()).unwrap_or_default(),
-            auto_renew_period: Some(Duration { seconds: RENEWAL }),
-            ..CryptoCreateBody::default()
-        };
-        let happened = self.execute(&Asking::of(Data::CryptoCreate(body)))?;
+        let happened = self.execute(&Asking::of(account_of(key, balance)))?;
         named(
             happened.receipt.account_id.and_then(|id| id.id()),
             "an account",
@@ -125,24 +135,13 @@ impl Net {
 
     /// Changes the memo of the account that pays.
     pub fn set_account_memo(&self, memo: &str) -> Result<(), Refusal> {
-        let body = CryptoUpdateBody {
-            account_id: Some(self.account.into()),
-            memo: Some(StringValue {
-                value: memo.to_owned(),
-            }),
-            ..CryptoUpdateBody::default()
-        };
-        self.execute(&Asking::of(Data::CryptoUpdate(body)))
+        self.execute(&Asking::of(memo_of(self.account, memo)))
             .map(drop)
     }
 
     /// Makes a topic.
     pub fn create_topic(&self, body: CreateTopicBody) -> Result<TopicId, Refusal> {
-        let body = CreateTopicBody {
-            auto_renew_period: Some(Duration { seconds: RENEWAL }),
-            ..body
-        };
-        let happened = self.execute(&Asking::of(Data::CreateTopic(body)))?;
+        let happened = self.execute(&Asking::of(topic_of(body)))?;
         named(happened.receipt.topic_id.and_then(|id| id.id()), "a topic")
     }
 
@@ -232,7 +231,7 @@ impl Net {
     }
 
     /// What a topic may take for a message: what it takes now, if that is no more than is allowed.
-    fn limits(
+    pub(crate) fn limits(
         &self,
         topic: TopicId,
         bytes: usize,
@@ -268,6 +267,35 @@ impl Net {
     pub fn topic(&self, id: TopicId) -> Result<TopicFacts, Refusal> {
         topic(&self.mirror, id)
     }
+}
+
+/// An account that is to be made.
+pub(crate) fn account_of(key: Key, balance: Hbar) -> Data {
+    Data::CryptoCreate(CryptoCreateBody {
+        key: Some(key),
+        initial_balance: u64::try_from(balance.tinybars()).unwrap_or_default(),
+        auto_renew_period: Some(Duration { seconds: RENEWAL }),
+        ..CryptoCreateBody::default()
+    })
+}
+
+/// A topic that is to be made.
+pub(crate) fn topic_of(body: CreateTopicBody) -> Data {
+    Data::CreateTopic(CreateTopicBody {
+        auto_renew_period: Some(Duration { seconds: RENEWAL }),
+        ..body
+    })
+}
+
+/// A memo that an account is to have.
+pub(crate) fn memo_of(account: AccountId, memo: &str) -> Data {
+    Data::CryptoUpdate(CryptoUpdateBody {
+        account_id: Some(account.into()),
+        memo: Some(StringValue {
+            value: memo.to_owned(),
+        }),
+        ..CryptoUpdateBody::default()
+    })
 }
 
 /// A topic that must be there.

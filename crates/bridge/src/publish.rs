@@ -35,9 +35,14 @@ pub struct Published {
 
 /// Makes the topic on which the payer records what it does.
 pub fn create_outbound(net: &Net) -> Result<TopicId, Refusal> {
+    net.create_topic(outbound_of(net, Ttl::MINUTE)?)
+}
+
+/// Such a topic.
+pub(crate) fn outbound_of(net: &Net, ttl: Ttl) -> Result<CreateTopicBody, Refusal> {
     let key = net.public_key()?;
-    net.create_topic(CreateTopicBody {
-        memo: TopicMemo::Outbound { ttl: Ttl::MINUTE }.to_string(),
+    Ok(CreateTopicBody {
+        memo: TopicMemo::Outbound { ttl }.to_string(),
         admin_key: Some(key.clone()),
         submit_key: Some(key),
         ..CreateTopicBody::default()
@@ -46,9 +51,18 @@ pub fn create_outbound(net: &Net) -> Result<TopicId, Refusal> {
 
 /// Makes the topic on which the payer hears requests.
 pub fn create_inbound(net: &Net, inbound: Inbound) -> Result<TopicId, Refusal> {
+    net.create_topic(inbound_of(net, inbound, Ttl::MINUTE)?)
+}
+
+/// Such a topic.
+pub(crate) fn inbound_of(
+    net: &Net,
+    inbound: Inbound,
+    ttl: Ttl,
+) -> Result<CreateTopicBody, Refusal> {
     let key = net.public_key()?;
     let memo = TopicMemo::Inbound {
-        ttl: Ttl::MINUTE,
+        ttl,
         account: net.account(),
     };
     let mut body = CreateTopicBody {
@@ -61,7 +75,7 @@ pub fn create_inbound(net: &Net, inbound: Inbound) -> Result<TopicId, Refusal> {
         Inbound::Controlled => body.submit_key = Some(key),
         Inbound::Fee(fee) => charge(net, &mut body, fee)?,
     }
-    net.create_topic(body)
+    Ok(body)
 }
 
 /// Has a new topic take a fee for the payer, from everybody else.

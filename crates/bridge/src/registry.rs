@@ -4,19 +4,24 @@ use std::ops::ControlFlow;
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{
-    Access, AccountId, Delete, Directory, MigrationChain, Operation, Place, Register, Sequence,
-    TopicId, TopicMemo, Ttl, read,
+    Access, AccountId, Delete, Directory, MAX_MIGRATIONS, Migrate, MigrationChain, Operation,
+    Place, Register, Sequence, TopicId, TopicMemo, Ttl, read,
 };
 use inbox_hedera::mirror::{Mirror, TopicFacts};
-use inbox_hedera::proto::CreateTopicBody;
+use inbox_hedera::proto::{CreateTopicBody, Key};
 
 use crate::net::{Fees, Net, topic};
 use crate::publish::charge;
-use crate::told::unreadable;
+use crate::told::{Told, unreadable};
 use crate::{Hbar, history};
 
 /// Makes a registry that the payer owns; with a fee it takes that from everybody else.
 pub fn create(net: &Net, fee: Option<Hbar>) -> Result<TopicId, Refusal> {
+    net.create_topic(registry_of(net, fee)?)
+}
+
+/// Such a topic.
+pub(crate) fn registry_of(net: &Net, fee: Option<Hbar>) -> Result<CreateTopicBody, Refusal> {
     let memo = TopicMemo::AgentRegistry {
         ttl: Ttl::DAY,
         metadata: None,
@@ -29,7 +34,7 @@ pub fn create(net: &Net, fee: Option<Hbar>) -> Result<TopicId, Refusal> {
     if let Some(fee) = fee {
         charge(net, &mut body, fee)?;
     }
-    net.create_topic(body)
+    Ok(body)
 }
 
 /// A registry as it stands.
@@ -37,6 +42,8 @@ pub fn create(net: &Net, fee: Option<Hbar>) -> Result<TopicId, Refusal> {
 pub struct Listed {
     /// Where it is, after it was followed to where it moved.
     pub topic: TopicId,
+    /// How often it moved on the way.
+    pub moves: usize,
     /// Who is on it.
     pub directory: Directory,
 }
@@ -45,13 +52,16 @@ pub struct Listed {
 pub fn list(mirror: &Mirror, first: TopicId) -> Result<Listed, Refusal> {
     let mut chain = MigrationChain::new(first);
     let mut at = first;
+    let mut moves = 0;
     loop {
         let facts = topic(mirror, at)?;
         must_be_registry(at, &facts)?;
         let access = if facts.submit_key.is_some() {
             Access::Guarded
         } else {
-            Access::Open { owner: None }
+            Access::Open {
+                owner: owner(mirror, &facts)?,
+            }
         };
         let mut directory = Directory::new(access);
         history::messages(mirror, at, None, |said| {
@@ -64,6 +74,7 @@ pub fn list(mirror: &Mirror, first: TopicId) -> Result<Listed, Refusal> {
         let Some(next) = directory.moved_to() else {
             return Ok(Listed {
                 topic: at,
+                moves,
                 directory,
             });
         };
@@ -71,7 +82,64 @@ pub fn list(mirror: &Mirror, first: TopicId) -> Result<Listed, Refusal> {
             .follow(next)
             .map_err(|refused| unreadable(&format!("the registry {first}"), &refused))?;
         at = next;
+        moves += 1;
     }
+}
+
+/// Who may move a registry that anybody writes on: the oldest account that its admin key alone guards.
+fn owner(mirror: &Mirror, facts: &TopicFacts) -> Result<Option<AccountId>, Refusal> {
+    match facts.admin_key.as_ref().and_then(Key::leaf) {
+        Some(key) => mirror.account_of(&key).told(),
+        None => Ok(None),
+    }
+}
+
+/// Moves a registry that the payer owns: whoever reads it goes on at the other, which must be one, too.
+pub fn migrate(
+    net: &Net,
+    from: TopicId,
+    to: TopicId,
+    memo: Option<String>,
+) -> Result<(TopicId, Sequence), Refusal> {
+    let mirror = net.mirror();
+    must_be_registry(to, &topic(mirror, to)?)?;
+    let listed = list(mirror, from)?;
+    let (at, me) = (listed.topic, net.account());
+    let facts = topic(mirror, at)?;
+    if facts.submit_key.is_none() {
+        let owner = owner(mirror, &facts)?;
+        if owner != Some(me) {
+            let whose = owner.map_or("nobody's".to_owned(), |owner| format!("{owner}'s"));
+            return Err(Refusal::new(
+                Code::NotAllowed,
+                format!("the registry {at} is {whose}, and {me} may not move it"),
+            )
+            .hint(format!("inbox hcs topic show {at} names its key")));
+        }
+    }
+    // Whoever follows must arrive, and not come back.
+    let onwards = list(mirror, to)?.topic;
+    if at == to || at == onwards {
+        return Err(Refusal::input(format!(
+            "{to} leads back to {at}, and a registry does not move to itself"
+        )));
+    }
+    if listed.moves >= MAX_MIGRATIONS {
+        return Err(Refusal::new(
+            Code::InvalidTransition,
+            format!(
+                "the registry {from} has moved {MAX_MIGRATIONS} times, and nobody follows further"
+            ),
+        )
+        .hint("inbox hcs register --registry NEW lists an agent there"));
+    }
+    let operation = Operation::Migrate(Migrate {
+        place: Place::Registry,
+        topic: to,
+        memo,
+    });
+    let sequence = net.operate(at, &operation, Fees::None)?;
+    Ok((at, sequence))
 }
 
 fn must_be_registry(id: TopicId, facts: &TopicFacts) -> Result<(), Refusal> {

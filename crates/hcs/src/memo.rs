@@ -22,6 +22,8 @@ impl Ttl {
     pub const MAX: Ttl = Ttl(31_536_000);
     /// What HCS-2 suggests: a day.
     pub const DAY: Ttl = Ttl(86_400);
+    /// What the topics of agents with a store behind them have: an hour.
+    pub const HOUR: Ttl = Ttl(3_600);
     /// What agents' topics have: a minute.
     pub const MINUTE: Ttl = Ttl(60);
 

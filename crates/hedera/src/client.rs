@@ -7,6 +7,7 @@ mod asking;
 mod node;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -52,7 +53,12 @@ pub struct Client {
     offset: i64,
     valid_seconds: i64,
     patience: Option<Duration>,
+    /// Told when a node may have taken a transaction.
+    on_taken: Option<OnTaken>,
 }
+
+/// Whoever is told that a node may have taken a transaction, before its receipt is asked for.
+pub type OnTaken = Arc<dyn Fn() + Send + Sync>;
 
 /// How one attempt ended.
 enum Attempt {
@@ -113,6 +119,7 @@ impl Client {
             offset: i64::from(u32::from_le_bytes(offset)) % MOST_OFFSET,
             valid_seconds: VALID_SECONDS,
             patience: None,
+            on_taken: None,
         }
     }
 
@@ -131,6 +138,12 @@ impl Client {
     /// The same, for which one call may take so long.
     pub fn calling_for(mut self, timeout: Duration) -> Self {
         self.nodes.within(timeout);
+        self
+    }
+
+    /// The same, which tells whoever that a transaction may have been taken.
+    pub fn telling(mut self, on_taken: OnTaken) -> Self {
+        self.on_taken = Some(on_taken);
         self
     }
 
@@ -279,6 +292,9 @@ impl Client {
             Err(error @ CallError::Away(..)) => Attempt::Away(error.to_string()),
             Err(error) => Attempt::Lost(error.to_string()),
         };
+        if let (Attempt::Taken | Attempt::Lost(_), Some(tell)) = (&attempt, &self.on_taken) {
+            tell();
+        }
         match attempt {
             Attempt::Taken | Attempt::Refused(_) => node.answered(),
             _ => node.failed(),

@@ -6,6 +6,7 @@
 mod answer;
 mod ask;
 mod facts;
+mod find;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -47,11 +47,19 @@ pub enum Point {
     MoveBeforeEnd = 18,
     /// A copy is a store.
     MoveAfterEnd = 19,
+    /// A step on the ledger has its id on disk, and is not sent.
+    LedgerBeforeSend = 30,
+    /// A step on the ledger is sent, and its outcome is not known.
+    LedgerAfterSend = 31,
+    /// The outcome of a step on the ledger is known, and kept nowhere.
+    LedgerAfterReceipt = 32,
+    /// The file of keys is about to be written.
+    LedgerBeforeSave = 33,
 }
 
 impl Point {
     /// Every point.
-    pub const ALL: [Point; 19] = [
+    pub const ALL: [Point; 23] = [
         Point::BeforeLock,
         Point::AfterBegin,
         Point::BeforeCommit,
@@ -71,6 +79,10 @@ impl Point {
         Point::MoveAfterCommit,
         Point::MoveBeforeEnd,
         Point::MoveAfterEnd,
+        Point::LedgerBeforeSend,
+        Point::LedgerAfterSend,
+        Point::LedgerAfterReceipt,
+        Point::LedgerBeforeSave,
     ];
 }
 

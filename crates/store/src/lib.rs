@@ -223,6 +223,11 @@ impl Store {
         &self.location
     }
 
+    /// Comes by a point at which a test may let the process die.
+    pub fn reach(&self, point: FailPoint) {
+        self.armed.reach(point);
+    }
+
     /// The doorbell.
     pub fn bell(&self) -> &Bell {
         &self.bell

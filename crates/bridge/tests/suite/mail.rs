@@ -40,11 +40,11 @@ impl Post {
         let folder = TempDir::new();
         let post = Post {
             stage,
+            world,
             inbox,
             ada,
             ben,
             folder,
-            world,
         };
         for (name, player) in [("ada", &post.ada), ("ben", &post.ben)] {
             let request = AgentSet {

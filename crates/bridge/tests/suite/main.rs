@@ -12,6 +12,8 @@ mod mail;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]
+mod provision;
+#[cfg(test)]
 mod registries;
 #[cfg(test)]
 mod stage;

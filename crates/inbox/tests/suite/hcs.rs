@@ -1,5 +1,7 @@
 //! `inbox hcs …` on a devnet of its own: what a person and a script see.
 
+mod provision;
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 

@@ -151,7 +151,11 @@ fn an_init_that_dies_at_any_point_leaves_no_half_a_store_and_can_be_retried() {
             | FailPoint::MoveBeforeCommit
             | FailPoint::MoveAfterCommit
             | FailPoint::MoveBeforeEnd
-            | FailPoint::MoveAfterEnd => false,
+            | FailPoint::MoveAfterEnd
+            | FailPoint::LedgerBeforeSend
+            | FailPoint::LedgerAfterSend
+            | FailPoint::LedgerAfterReceipt
+            | FailPoint::LedgerBeforeSave => false,
         };
         assert_eq!(died, expected, "{point:?}");
         let has_its_name = !died || point == FailPoint::InitAfterName;

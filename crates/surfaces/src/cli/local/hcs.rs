@@ -2,11 +2,13 @@
 
 mod account;
 mod connection;
+mod directory;
 mod file;
 mod ground;
 mod inspect;
 mod profile;
 mod proposal;
+mod provision;
 mod registry;
 mod show;
 mod topic;
@@ -45,10 +47,12 @@ pub(super) fn describe(command: Command) -> Command {
                 .help("Where keys are; INBOX_HEDERA_KEYS does too [default: .agents/hedera.keys]"),
         );
     let parts = [
+        provision::commands(),
         account::commands(),
         topic::commands(),
         profile::commands(),
         registry::commands(),
+        directory::commands(),
         connection::commands(),
         proposal::commands(),
         file::commands(),
@@ -87,6 +91,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
     let ground = Ground::new(name, matches, context)?;
     let rest = name.strip_prefix("hcs ").unwrap_or_default();
     match rest {
+        "provision" => provision::provision(&ground),
         "account create" => account::create(&ground),
         "account import" => account::import(&ground),
         "account show" => account::show(&ground),
@@ -105,6 +110,8 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
         "deregister" => registry::deregister(&ground),
         "registry" => registry::list(&ground),
         "registry create" => registry::create(&ground),
+        "registry migrate" => registry::migrate(&ground),
+        "directory" => directory::search(&ground),
         "connect" => connection::connect(&ground),
         "accept" => connection::accept(&ground),
         "refuse" => connection::refuse(&ground),

@@ -54,6 +54,11 @@ impl<'a> Ground<'a> {
         })
     }
 
+    /// What was called.
+    pub(super) fn command(&self) -> &str {
+        self.name
+    }
+
     pub(super) fn text(&self, id: &str) -> Option<String> {
         self.matches.get_one::<String>(id).cloned()
     }
@@ -101,11 +106,18 @@ impl<'a> Ground<'a> {
 
     /// Who pays for an account: who the environment names, or on a local network the treasury.
     pub(super) fn funder(&self) -> Result<(AccountId, PrivateKey), Refusal> {
-        if let Some(holder) = from_environment()? {
+        if let Some(agent) = &self.context.agent_flag
+            && from_environment()?.is_none()
+        {
+            let holder = self.keys()?.get(agent.as_str())?;
             return Ok((holder.account, holder.key));
         }
-        if let Some(agent) = &self.context.agent_flag {
-            let holder = self.keys()?.get(agent.as_str())?;
+        self.patron()
+    }
+
+    /// The same, where --agent is another's name.
+    pub(super) fn patron(&self) -> Result<(AccountId, PrivateKey), Refusal> {
+        if let Some(holder) = from_environment()? {
             return Ok((holder.account, holder.key));
         }
         if self.network.is_public() {
@@ -122,12 +134,15 @@ impl<'a> Ground<'a> {
             .ok_or_else(|| Refusal::new(Code::Internal, "the key of the treasury cannot be read"))
     }
 
+    /// The network with its address book. Without that the nodes that everybody knows are enough to begin with.
+    pub(super) fn booked(&self) -> Network {
+        let network = self.network.clone().with_address_book();
+        network.unwrap_or_else(|_| self.network.clone())
+    }
+
     /// The network, for one who pays.
     pub(super) fn net(&self, account: AccountId, key: PrivateKey) -> Result<Net, Refusal> {
-        // Without the address book the nodes that everybody knows are enough to begin with.
-        let network = self.network.clone().with_address_book();
-        let network = network.unwrap_or_else(|_| self.network.clone());
-        Net::open(&network, account, key)
+        Net::open(&self.booked(), account, key)
     }
 
     /// The network, for who acts.

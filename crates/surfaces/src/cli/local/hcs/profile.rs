@@ -37,18 +37,27 @@ pub(super) fn commands() -> Vec<Command> {
                     .arg(option("bio", "TEXT", "What it does"))
                     .arg(option("model", "TEXT", "Which model it is").default_value("unknown"))
                     .arg(option("capabilities", "N,N", "What it can do, by the numbers of HCS-11").default_value("0"))
-                    .arg(
-                        option("inbound", "WHO", "Who may ask it for a connection: public, controlled or fee")
-                            .value_parser(["public", "controlled", "fee"])
-                            .default_value("public"),
-                    )
-                    .arg(option("fee", "HBAR", "What each request costs, with --inbound fee")),
+                    .args(inbound_options()),
             )
             .subcommand(
                 Command::new("resolve")
                     .about("Read the profile at a reference: an account's memo, a locator, or a topic")
                     .arg(word("reference", "REFERENCE", "Such as hcs-11:hcs://1/0.0.5, hcs://1/0.0.5 or 0.0.5")),
             ),
+    ]
+}
+
+/// Who may write on a new inbound topic.
+pub(super) fn inbound_options() -> [Arg; 2] {
+    [
+        option(
+            "inbound",
+            "WHO",
+            "Who may ask it for a connection: public, controlled or fee",
+        )
+        .value_parser(["public", "controlled", "fee"])
+        .default_value("public"),
+        option("fee", "HBAR", "What each request costs, with --inbound fee"),
     ]
 }
 
@@ -181,13 +190,13 @@ pub(super) fn publish(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     ground.done(&net, &body, &page)
 }
 
-fn inbound(ground: &Ground<'_>) -> Result<Inbound, Refusal> {
+pub(super) fn inbound(ground: &Ground<'_>) -> Result<Inbound, Refusal> {
     let fee = ground.hbar("fee")?;
     match (ground.must("inbound").as_str(), fee) {
         ("fee", Some(fee)) => Ok(Inbound::Fee(fee)),
         ("fee", None) => Err(
             Refusal::input("what does a request cost? there is no --fee")
-                .hint("inbox hcs profile publish --inbound fee --fee 2"),
+                .hint(format!("inbox {} --inbound fee --fee 2", ground.command())),
         ),
         (_, Some(_)) => Err(Refusal::input("--fee goes with --inbound fee")),
         ("controlled", None) => Ok(Inbound::Controlled),

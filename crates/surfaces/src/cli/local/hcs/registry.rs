@@ -8,17 +8,18 @@ use inbox_ops::{Cell, Page};
 use serde_json::{Value, json};
 
 use super::ground::Ground;
-use super::{max_fee, option};
+use super::{max_fee, option, word};
 use crate::cli::{Ended, find};
 
+pub(super) fn at() -> Arg {
+    option(
+        "registry",
+        "TOPIC",
+        "Which registry; INBOX_HEDERA_REGISTRY does too, else the one that was made last",
+    )
+}
+
 pub(super) fn commands() -> Vec<Command> {
-    let at = || {
-        option(
-            "registry",
-            "TOPIC",
-            "Which registry; INBOX_HEDERA_REGISTRY does too, else the one that was made last",
-        )
-    };
     vec![
         Command::new("register")
             .about("Put the agent on a registry")
@@ -30,7 +31,7 @@ pub(super) fn commands() -> Vec<Command> {
             .arg(at())
             .arg(max_fee()),
         Command::new("registry")
-            .about("List who is on a registry, or make one")
+            .about("List who is on a registry, make one, or move it")
             .disable_help_subcommand(true)
             .arg(
                 Arg::new("registry")
@@ -45,11 +46,18 @@ pub(super) fn commands() -> Vec<Command> {
                         "HBAR",
                         "Take so much from everybody who registers",
                     )),
+            )
+            .subcommand(
+                Command::new("migrate")
+                    .about("Move a registry that the agent owns: whoever reads it goes on at the new one")
+                    .arg(word("new", "NEW", "Where it goes, which must be a registry"))
+                    .arg(at())
+                    .arg(option("memo", "TEXT", "A remark")),
             ),
     ]
 }
 
-fn which(ground: &Ground<'_>) -> Result<TopicId, Refusal> {
+pub(super) fn which(ground: &Ground<'_>) -> Result<TopicId, Refusal> {
     let named = ground.text("registry");
     let named = named.or_else(|| find::variable("INBOX_HEDERA_REGISTRY"));
     match named {
@@ -96,6 +104,9 @@ pub(super) fn deregister(ground: &Ground<'_>) -> Result<Ended, Refusal> {
     let actor = ground.actor()?;
     let net = ground.own_net(&actor)?;
     let gone = registry::deregister(&net, registry, ground.max_fee()?)?;
+    if let Some(name) = &actor.name {
+        ground.keys()?.deregistered(name)?;
+    }
     let account = net.account();
     let uids: Vec<u64> = gone.iter().map(|uid| uid.get()).collect();
     let page = Page::default().line(format!("{account} is off {registry}"));
@@ -103,6 +114,25 @@ pub(super) fn deregister(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "registry_topic_id": registry.to_string(),
         "account_id": account.to_string(),
         "uids": uids,
+    });
+    ground.done(&net, &body, &page)
+}
+
+pub(super) fn migrate(ground: &Ground<'_>) -> Result<Ended, Refusal> {
+    let (from, to) = (which(ground)?, ground.topic("new")?);
+    let actor = ground.actor()?;
+    let net = ground.own_net(&actor)?;
+    let (at, sequence) = registry::migrate(&net, from, to, ground.text("memo"))?;
+    let mut keys = ground.keys()?;
+    if keys.registry() == Some(from) {
+        keys.set_registry(to)?;
+    }
+    drop(keys);
+    let page = Page::default().line(format!("{at} has moved to {to}"));
+    let body = json!({
+        "registry_topic_id": at.to_string(),
+        "moved_to": to.to_string(),
+        "sequence_number": sequence.get(),
     });
     ground.done(&net, &body, &page)
 }
