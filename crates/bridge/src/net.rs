@@ -217,15 +217,9 @@ impl Net {
         topic: TopicId,
         message: &[u8],
         memo: &str,
-        fees: Fees,
+        limits: &[CustomFeeLimit],
     ) -> Result<Sequence, SubmitError> {
-        let limits = match fees {
-            Fees::None => Vec::new(),
-            Fees::UpTo(most) => self.limits(topic, message.len(), most).unwrap_or_default(),
-        };
-        let submit = self
-            .client
-            .submit_as(id, topic, message, memo, &limits, &[]);
+        let submit = self.client.submit_as(id, topic, message, memo, limits, &[]);
         let submitted = self.runtime.block_on(submit)?;
         Sequence::new(submitted.sequence()).ok_or(SubmitError::Empty)
     }

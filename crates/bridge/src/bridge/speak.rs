@@ -12,12 +12,12 @@ use inbox_hcs::{
 use inbox_hedera::client::ExecuteError;
 use inbox_hedera::proto::TransactionId;
 use inbox_ops::ledger::Leaving;
-use inbox_store::TopicRow;
+use inbox_store::{Outgoing, TopicRow};
 
 use super::{Bridge, Turn, id_of};
-use crate::file;
-use crate::net::{Fees, Net};
+use crate::net::Net;
 use crate::told::Told;
+use crate::{Hbar, file};
 
 /// How many are said in one turn.
 const MOST: i64 = 100;
@@ -47,18 +47,16 @@ impl Bridge<'_> {
                 waiting.insert(sender);
                 continue;
             }
-            match self.say(topic, &leaving) {
+            let mut outgoing = leaving.outgoing.clone();
+            match self.say(topic, &leaving, &mut outgoing) {
                 Ok(()) => turn.sent += 1,
                 Err(refusal) if refusal.code == Code::Storage => return Err(refusal),
                 Err(refusal) => {
                     turn.problems += 1;
                     waiting.insert(sender);
-                    let mut outgoing = leaving.outgoing;
                     let doubled = PAUSE_MS << outgoing.tries.clamp(0, 20);
                     outgoing.tries += 1;
                     outgoing.next_at = Millis(now.0 + doubled.min(LONGEST_PAUSE_MS));
-                    // The id may have been written down meanwhile.
-                    outgoing.step_id = self.step_of(topic, outgoing.outbox_no)?;
                     self.inbox.set_outgoing(&outgoing, Some(&refusal.message))?;
                 }
             }
@@ -66,24 +64,21 @@ impl Bridge<'_> {
         Ok(())
     }
 
-    fn step_of(&self, topic: &TopicRow, outbox_no: i64) -> Result<Option<String>, Refusal> {
-        let all = self.inbox.leaving(topic.topic_no, MOST)?;
-        let found = all
-            .into_iter()
-            .find(|leaving| leaving.outgoing.outbox_no == outbox_no);
-        Ok(found.and_then(|leaving| leaving.outgoing.step_id))
-    }
-
-    fn say(&mut self, topic: &TopicRow, leaving: &Leaving) -> Result<(), Refusal> {
+    /// Says one message, and keeps in `outgoing` how far that has come, also when it fails.
+    fn say(
+        &mut self,
+        topic: &TopicRow,
+        leaving: &Leaving,
+        outgoing: &mut Outgoing,
+    ) -> Result<(), Refusal> {
         let inbox = self.inbox;
         let to = id_of(topic)?;
-        let speaker = self.speaker(&leaving.outgoing.agent)?;
-        let mut outgoing = leaving.outgoing.clone();
+        let speaker = self.speaker(&outgoing.agent)?;
         if let Some(id) = &outgoing.step_id
             && has_happened(&speaker.net, id)?
         {
             outgoing.sequence = Some(0);
-            return inbox.set_outgoing(&outgoing, None);
+            return inbox.set_outgoing(outgoing, None);
         }
         let operator = OperatorId {
             inbound_topic: speaker.me.inbound_topic,
@@ -98,19 +93,22 @@ impl Bridge<'_> {
                 operation(operator, Data::reference(file)).write().told()?
             }
         };
+        // Nobody has said that an agent may pay another for its mail.
+        let limits = speaker.net.limits(to, text.len(), Hbar::default())?;
         let id = match &outgoing.step_id {
             Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
             _ => speaker.net.next_id(),
         };
         outgoing.step_id = Some(id.to_string());
-        inbox.set_outgoing(&outgoing, None)?;
+        inbox.set_outgoing(outgoing, None)?;
         let memo = TransactionMemo::of(&inline).to_string();
-        let fees = Fees::UpTo(crate::Hbar::default());
-        let said = speaker.net.write_as(id, to, text.as_bytes(), &memo, fees);
+        let said = speaker
+            .net
+            .write_as(id, to, text.as_bytes(), &memo, &limits);
         match said {
             Ok(sequence) => {
                 outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
-                inbox.set_outgoing(&outgoing, None)
+                inbox.set_outgoing(outgoing, None)
             }
             Err(error) => {
                 // What never happened gets another id the next time.
@@ -119,7 +117,6 @@ impl Bridge<'_> {
                     Some(ExecuteError::NotTaken { .. } | ExecuteError::Refused(..))
                 ) {
                     outgoing.step_id = None;
-                    inbox.set_outgoing(&outgoing, None)?;
                 }
                 Err(error).told()
             }

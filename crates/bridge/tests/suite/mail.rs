@@ -4,7 +4,7 @@ use inbox_bridge::bridge::{Bridge, Turn};
 use inbox_bridge::history;
 use inbox_bridge::keys::Keys;
 use inbox_bridge::verify::verify;
-use inbox_bridge::{Fees, Net};
+use inbox_bridge::{Fees, Inbound, Net, peer};
 use inbox_core::{Auth, EventType, Kind, Priority};
 use inbox_hcs::{Data, InboundMessage, Operation, OperatorId};
 use inbox_hedera::key::Algorithm;
@@ -28,8 +28,13 @@ struct Post {
 
 impl Post {
     fn new(world: World) -> Self {
+        Post::with(world, Inbound::Public)
+    }
+
+    fn with(world: World, inbound: Inbound) -> Self {
         let stage = Stage::new();
-        let (ada, ben) = (stage.player("Ada"), stage.player("Ben"));
+        let ada = stage.player("Ada");
+        let ben = stage.player_with("Ben", inbound, Algorithm::Ed25519);
         let config = Config {
             ledger: Ledger {
                 network: Some("local".into()),
@@ -274,7 +279,7 @@ fn a_network_that_is_away_delays_and_loses_nothing() {
         let topic = post.ben.me.inbound_topic;
         post.ada
             .net
-            .write_as(id, topic, text.as_bytes(), "", Fees::None)
+            .write_as(id, topic, text.as_bytes(), "", &[])
             .unwrap();
         post.inbox.leave_topics("gone").unwrap();
         post.settle();
@@ -283,6 +288,24 @@ fn a_network_that_is_away_delays_and_loses_nothing() {
         assert_eq!(unread, ["one", "three", "two"]);
         assert_eq!(verify(post.ada.net.mirror(), topic).unwrap().messages, 3);
     });
+}
+
+#[test]
+fn a_topic_that_takes_a_fee_is_paid_nothing_and_the_mail_waits_with_the_reason() {
+    let toll = Inbound::Fee("2".parse().unwrap());
+    let post = Post::with(World::sqlite(), toll);
+    let balance = |post: &Post| {
+        peer::account(post.ada.net.mirror(), post.ada.me.account)
+            .unwrap()
+            .balance
+    };
+    let before = balance(&post);
+    post.send(Priority::Normal, "dear", "");
+    let turn = post.bridge(&post.inbox).turn().unwrap();
+    assert_eq!((turn.sent, turn.problems), (0, 1));
+    assert_eq!(balance(&post), before);
+    let backlog = post.inbox.ledger_standing().unwrap().backlog;
+    assert_eq!((backlog.count, backlog.problems), (1, 1));
 }
 
 #[test]
