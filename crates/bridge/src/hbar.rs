@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use inbox_core::Refusal;
+use inbox_hedera::fee::Amount;
 
 /// How many tinybars are one HBAR.
 const WHOLE: i64 = 100_000_000;
@@ -54,14 +55,7 @@ impl FromStr for Hbar {
 impl fmt::Display for Hbar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
-        let amount = self.0.unsigned_abs();
-        let (whole, part) = (amount / WHOLE.unsigned_abs(), amount % WHOLE.unsigned_abs());
-        write!(f, "{sign}{whole}")?;
-        if part > 0 {
-            let part = format!("{part:0DIGITS$}");
-            write!(f, ".{}", part.trim_end_matches('0'))?;
-        }
-        f.write_str(" ℏ")
+        write!(f, "{sign}{}", Amount::Tinybars(self.0.unsigned_abs()))
     }
 }
 

@@ -399,14 +399,6 @@ impl Tx<'_> {
         rows.iter_mut().map(read_record).collect()
     }
 
-    /// Where a message is on the ledger.
-    pub fn records_of(&mut self, uid: &str) -> Result<Vec<(String, Record)>, StoreError> {
-        let mut rows = self.rows(&sql::RECORDS_OF_UID, &[uid.into()])?;
-        rows.iter_mut()
-            .map(|row| Ok((row.text()?, read_record(row)?)))
-            .collect()
-    }
-
     /// How many records there are of each state.
     pub fn count_records(&mut self) -> Result<Vec<(RecordState, i64)>, StoreError> {
         let mut rows = self.rows(&sql::COUNT_RECORDS, &[])?;

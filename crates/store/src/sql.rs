@@ -273,7 +273,6 @@ statements! {
         COUNT_OUTBOX "count_outbox",
         INSERT_RECORD "insert_record",
         RECORDS_OF_TOPIC "records_of_topic",
-        RECORDS_OF_UID "records_of_uid",
         COUNT_RECORDS "count_records",
         ADDRESSES_BY_MODE "addresses_by_mode",
         MESSAGES_AFTER "messages_after" reads message_rows,

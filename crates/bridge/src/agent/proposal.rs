@@ -269,6 +269,20 @@ pub fn describe(body: &SchedulableBody) -> Vec<String> {
         }
         None => vec!["nothing".to_owned()],
     };
+    // Whoever signs a change of keys or rules must see all of it, and there are too many fields for sentences.
+    match &body.data {
+        Some(Schedulable::CryptoCreate(all)) => lines.push(format!("in full: {all:?}")),
+        Some(Schedulable::CryptoUpdate(all)) => lines.push(format!("in full: {all:?}")),
+        Some(Schedulable::CreateTopic(all)) => lines.push(format!("in full: {all:?}")),
+        Some(Schedulable::UpdateTopic(all)) => lines.push(format!("in full: {all:?}")),
+        Some(
+            Schedulable::CryptoTransfer(_)
+            | Schedulable::SubmitMessage(_)
+            | Schedulable::DeleteTopic(_)
+            | Schedulable::ScheduleDelete(_),
+        )
+        | None => {}
+    }
     if !body.memo.is_empty() {
         lines.push(format!("with the memo {:?}", body.memo));
     }

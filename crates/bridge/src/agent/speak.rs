@@ -112,22 +112,6 @@ impl Agent<'_> {
         .map(drop)
     }
 
-    /// Records every connection that another has confirmed and this agent has not recorded: their topics.
-    pub fn record_confirmed(&self) -> Result<Vec<TopicId>, Refusal> {
-        let overview = self.look(Reached::Requests)?;
-        let mut recorded = Vec::new();
-        for connection in overview.connections.iter() {
-            let Some(topic) = connection.topic() else {
-                continue;
-            };
-            if let Some((confirmed, operator)) = overview.unrecorded(connection) {
-                self.settle(connection, topic, confirmed, operator)?;
-                recorded.push(topic);
-            }
-        }
-        Ok(recorded)
-    }
-
     /// Ends a connection. With [`CloseMethod::SubmitKey`] nobody else can write on its topic afterwards.
     pub fn close(
         &self,

@@ -1,9 +1,11 @@
 //! Transactions that one proposes and another signs.
 
-use inbox_bridge::agent::{Transfer, What};
+use inbox_bridge::agent::{Transfer, What, describe};
 use inbox_bridge::{Hbar, peer};
 use inbox_core::Code;
 use inbox_hcs::{Content, Envelope};
+use inbox_hedera::key::{Algorithm, PrivateKey};
+use inbox_hedera::proto::{Key, Schedulable, SchedulableBody, TopicId, UpdateTopicBody};
 
 use crate::stage::{Player, Stage, hbar, refused};
 
@@ -81,4 +83,25 @@ fn a_message_that_is_no_proposal_is_not_signed() {
         .propose_schedule(topic, gone, "sign here".into())
         .unwrap();
     refused(ben.agent().proposal(topic, sequence), Code::TopicNotFound);
+}
+
+#[test]
+fn who_signs_a_change_of_keys_sees_all_of_it() {
+    let key = Key::from(
+        &PrivateKey::generate(Algorithm::Ed25519)
+            .unwrap()
+            .public()
+            .unwrap(),
+    );
+    let body = SchedulableBody {
+        data: Some(Schedulable::UpdateTopic(UpdateTopicBody {
+            topic_id: Some(TopicId::of(1_234)),
+            submit_key: Some(key.clone()),
+            ..UpdateTopicBody::default()
+        })),
+        ..SchedulableBody::default()
+    };
+    let lines = describe(&body);
+    assert_eq!(lines[0], "change topic 0.0.1234");
+    assert!(lines[1].contains(&format!("{key:?}")), "{lines:?}");
 }
