@@ -4,6 +4,7 @@
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
 mod listen;
+mod meaning;
 mod speak;
 
 use std::collections::HashMap;

@@ -4,21 +4,18 @@
 //! it; urgent mail, answers and what changes a thread are delivered at once and confirmed later. What the topics hold comes back
 //! through here, each message in one transaction with how far its topic was taken in.
 
-use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
-use inbox_core::{
-    Address, AgentName, Auth, Code, Kind, Label, Message, Mode, Priority, RefType, Refusal, Thread,
-    limit,
-};
-use inbox_store::{
-    Abort, Asking, Backlog, LedgerRecord, NewMessage, NewThread, Outgoing, Passage, RecordState,
-    Step, TopicPlace, TopicRow, Tx,
-};
-use serde_json::{Value, json};
+use inbox_core::{AgentName, Message, Refusal};
+use inbox_store::{Backlog, LedgerRecord, Outgoing, RecordState, TopicPlace, TopicRow};
+use serde_json::Value;
 
 use crate::call::{Inbox, thread};
-use crate::config::Config;
-use crate::{deliver, typed};
+
+mod hear;
+mod pass;
+
+pub use pass::travelling;
+pub(crate) use pass::{may_wait, pass};
 
 /// What says more of a message than its Wire does, beside it.
 const UID: &str = "x_uid";
@@ -27,74 +24,6 @@ const PRIORITY: &str = "x_priority";
 const THREAD: &str = "x_thread";
 const REF_TYPE: &str = "x_ref_type";
 const REF_ID: &str = "x_ref_id";
-
-/// Whether a message of this kind may wait for the ledger.
-pub(crate) const fn may_wait(kind: Kind) -> bool {
-    match kind {
-        Kind::Task | Kind::Event | Kind::Question | Kind::Progress => true,
-        Kind::Answer | Kind::Control | Kind::Result => false,
-    }
-}
-
-/// Says where a message goes on the ledger, and whether it waits for that.
-pub(crate) fn pass(
-    tx: &mut Tx<'_>,
-    config: &Config,
-    sender: &AgentName,
-    message: &mut NewMessage,
-    priority: Priority,
-    may_wait: bool,
-) -> Result<(), Abort> {
-    if config.ledger.network.is_none() || account(tx, sender)?.is_none() {
-        return Ok(());
-    }
-    let is_held = may_wait && self::may_wait(message.kind) && priority > Priority::High;
-    for (index, to) in message.to.iter().enumerate() {
-        if to.mode() != Mode::Agent {
-            continue;
-        }
-        let Some(name) = to.bare_name().filter(|name| name != sender) else {
-            continue;
-        };
-        if let Some(topic) = account(tx, &name)? {
-            message.passages.push(Passage {
-                address: index,
-                agent: name,
-                topic,
-                is_held,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The inbound topic of an agent that has an account and a topic.
-fn account(tx: &mut Tx<'_>, name: &AgentName) -> Result<Option<String>, Abort> {
-    let found = tx.agents(Some(name))?.into_iter().next();
-    Ok(found.and_then(|details| {
-        let agent = details.agent;
-        agent.account_id.and(agent.inbound_topic_id)
-    }))
-}
-
-/// The Wire of a message as it travels: with its UUID, and what a Wire has no field for.
-pub fn travelling(message: &Message, thread: &Thread, opening: &str) -> Value {
-    let mut wire = inbox_wire::form(message, thread);
-    let Some(fields) = wire.as_object_mut() else {
-        return wire;
-    };
-    fields.insert(UID.to_owned(), json!(message.uid));
-    fields.insert(KIND.to_owned(), json!(message.kind));
-    fields.insert(PRIORITY.to_owned(), json!(message.priority));
-    if opening != message.uid {
-        fields.insert(THREAD.to_owned(), json!(opening));
-    }
-    if let (Some(sort), Some(id)) = (thread.ref_type, &thread.ref_id) {
-        fields.insert(REF_TYPE.to_owned(), json!(sort));
-        fields.insert(REF_ID.to_owned(), json!(id));
-    }
-    wire
-}
 
 /// What a message on a topic means, after who paid for it was compared with whom it names.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,7 +68,8 @@ impl Inbox {
             for details in tx.agents(None)? {
                 let agent = details.agent;
                 if let (Some(_), Some(topic)) = (&agent.account_id, &agent.inbound_topic_id) {
-                    tx.ensure_topic(TopicPlace::Inbound, &agent.agent_id, topic)?;
+                    let (place, name) = (TopicPlace::Inbound, &agent.agent_id);
+                    tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
                 }
             }
             let mut held = Vec::new();
@@ -264,141 +194,4 @@ impl Inbox {
             kept => kept.map(|written| written.value),
         }
     }
-
-    fn hear(
-        &self,
-        tx: &mut Tx<'_>,
-        topic: &TopicRow,
-        record: &mut LedgerRecord,
-        from: &AgentName,
-        wire: &Value,
-    ) -> Result<(), Abort> {
-        let uid = text(wire, UID)?;
-        record.uid = Some(uid.clone());
-        let Some(id) = tx.message_by_uid(&uid)? else {
-            self.materialise(tx, topic, from, wire, &uid)?;
-            record.state = RecordState::Taken;
-            return Ok(());
-        };
-        let found = tx.load_message(id)?;
-        let Some((_, message)) = found.filter(|(_, message)| message.from_agent == *from) else {
-            record.state = RecordState::Unverified;
-            record.reason = Some(format!("the message {uid} is another's"));
-            return Ok(());
-        };
-        let row = thread(tx, message.thread_id)?;
-        if !tx.said(topic.topic_no, &row, &message)? {
-            record.state = RecordState::Repeated;
-            return Ok(());
-        }
-        record.state = RecordState::Confirmed;
-        let bridge: AgentName = "system".parse()?;
-        let asking = Asking {
-            agent: Some(bridge.clone()),
-            session: None,
-            token: None,
-            may_override: true,
-        };
-        let facts = tx.facts(&row, &asking)?;
-        let step = Step {
-            agent: &bridge,
-            session: None,
-            decision: decide(&facts, Command::Confirm, tx.now())?,
-            lease_ms: None,
-            message: None,
-            turns: None,
-        };
-        tx.commit_step(row, step)?;
-        Ok(())
-    }
-
-    /// Makes a message of what came from elsewhere.
-    fn materialise(
-        &self,
-        tx: &mut Tx<'_>,
-        topic: &TopicRow,
-        from: &AgentName,
-        wire: &Value,
-        uid: &str,
-    ) -> Result<(), Abort> {
-        let payload = &wire["payload"];
-        let kind = match wire.get(KIND).and_then(Value::as_str) {
-            Some(word) => word.parse()?,
-            None => Kind::Event,
-        };
-        let subject = ["subject", "goal", "summary"]
-            .into_iter()
-            .find_map(|key| payload[key].as_str())
-            .unwrap_or("from the ledger");
-        let subject: String = subject.chars().take(limit::SUBJECT).collect();
-        let mut message = NewMessage::saying(kind, subject.as_str(), Auth::Ledger);
-        if wire["type"] == "inbox" {
-            message.body = String::from(payload["body"].as_str().unwrap_or_default());
-            message.message_type = payload["message_type"].as_str().map(str::to_owned);
-        } else {
-            message.payload_json = wire.clone();
-            typed::wire(&message.payload_json)?;
-        }
-        message.uid = Some(uid.to_owned());
-        message.created_at = time(wire);
-        message.to = vec![Address::from_stored(&topic.name)?];
-        deliver::address(tx, self.config(), &mut message, None)?;
-        let priority = match wire.get(PRIORITY) {
-            Some(word) => word.as_str().unwrap_or_default().parse()?,
-            None => Priority::Normal,
-        };
-        let entity = match (wire.get(REF_TYPE), wire.get(REF_ID)) {
-            (Some(sort), Some(id)) => {
-                let sort: RefType = sort.as_str().unwrap_or_default().parse()?;
-                let id: Label = id.as_str().unwrap_or_default().parse()?;
-                Some((sort, id.to_string()))
-            }
-            _ => None,
-        };
-        tx.ensure_agent(from)?;
-        if let Some(opening) = wire.get(THREAD).and_then(Value::as_str)
-            && let Some(first) = tx.message_by_uid(opening)?
-            && let Some((_, first)) = tx.load_message(first)?
-        {
-            let row = thread(tx, first.thread_id)?;
-            let asking = Asking {
-                agent: Some(from.clone()),
-                session: None,
-                token: None,
-                may_override: false,
-            };
-            let facts = tx.facts(&row, &asking)?;
-            let step = Step {
-                agent: from,
-                session: None,
-                decision: decide(&facts, Command::Append(kind), tx.now())?,
-                lease_ms: None,
-                message: Some(message),
-                turns: None,
-            };
-            tx.commit_step(row, step)?;
-            return Ok(());
-        }
-        let new = NewThread {
-            subject,
-            priority,
-            run: None,
-            task: None,
-            entity,
-            own: None,
-        };
-        tx.open_thread(from, None, new, message)?;
-        Ok(())
-    }
-}
-
-fn text(wire: &Value, key: &str) -> Result<String, Refusal> {
-    let found = wire.get(key).and_then(Value::as_str).map(str::to_owned);
-    found.ok_or_else(|| Refusal::new(Code::InvalidWire, format!("the Wire has no {key}")))
-}
-
-fn time(wire: &Value) -> Option<Millis> {
-    let text = wire.get("ts").and_then(Value::as_str)?;
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(Millis(time.as_millisecond()))
 }

@@ -10,24 +10,54 @@ use crate::tx::Tx;
 use crate::value::Row;
 
 /// What a topic is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// An agent hears there; it has the agent's name.
     Inbound,
+    /// What an agent did stands there; it has the agent's name.
+    Outbound,
+    /// What is said of an entity; it has its sort and id, as `task:T-1`.
+    Entity,
+    /// Pointers to work for a role; it has the role's name.
+    Role,
+    /// What the parties of a connection say; it has the topic's own id.
+    Connection,
 }
 
 impl Place {
+    /// Every place.
+    pub const ALL: [Place; 5] = [
+        Place::Inbound,
+        Place::Outbound,
+        Place::Entity,
+        Place::Role,
+        Place::Connection,
+    ];
+
     const fn code(self) -> i64 {
         match self {
             Place::Inbound => 1,
+            Place::Outbound => 2,
+            Place::Entity => 3,
+            Place::Role => 4,
+            Place::Connection => 5,
+        }
+    }
+
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Inbound => "inbound",
+            Place::Outbound => "outbound",
+            Place::Entity => "entity",
+            Place::Role => "role",
+            Place::Connection => "connection",
         }
     }
 
     fn read(code: i64) -> Result<Self, StoreError> {
-        match code {
-            1 => Ok(Place::Inbound),
-            other => Err(StoreError::Unreadable(format!("the place {other}"))),
-        }
+        let found = Place::ALL.into_iter().find(|place| place.code() == code);
+        found.ok_or_else(|| StoreError::Unreadable(format!("the place {code}")))
     }
 }
 
@@ -59,10 +89,12 @@ pub struct TopicRow {
 pub struct Passage {
     /// Which of the message's addresses it is for.
     pub address: usize,
-    /// Whose inbound topic.
-    pub agent: AgentName,
-    /// Its id.
-    pub topic: String,
+    /// What its topic is for.
+    pub place: Place,
+    /// Whose or which.
+    pub name: String,
+    /// The topic's id, where there is one already.
+    pub topic: Option<String>,
     /// Whether it is delivered only when the topic has it.
     pub is_held: bool,
 }
@@ -180,25 +212,31 @@ pub struct Backlog {
 }
 
 impl Tx<'_> {
-    /// The topic of a place, made known if it was not.
+    /// The topic of a place.
+    pub fn topic(&mut self, place: Place, name: &str) -> Result<Option<TopicRow>, StoreError> {
+        let params = [place.code().into(), name.into()];
+        let row = self.first(&sql::FIND_TOPIC, &params)?;
+        row.map(|mut row| read_topic(&mut row)).transpose()
+    }
+
+    /// The topic of a place, made known if it was not; with its id where that is known.
     pub fn ensure_topic(
         &mut self,
         place: Place,
-        name: &AgentName,
-        topic: &str,
+        name: &str,
+        agent: Option<&AgentName>,
+        topic: Option<&str>,
     ) -> Result<i64, StoreError> {
-        let found = [place.code().into(), name.as_str().into()];
-        if let Some(mut row) = self.first(&sql::FIND_TOPIC, &found)? {
-            let known = read_topic(&mut row)?;
-            if known.topic.as_deref() == Some(topic) {
-                return Ok(known.topic_no);
-            }
+        if let Some(known) = self.topic(place, name)?
+            && (topic.is_none() || known.topic.as_deref() == topic)
+        {
+            return Ok(known.topic_no);
         }
-        let agent_no = self.ensure_agent(name)?;
+        let agent_no = agent.map(|name| self.ensure_agent(name)).transpose()?;
         let now = self.now().0;
         let params = [
             place.code().into(),
-            name.as_str().into(),
+            name.into(),
             agent_no.into(),
             topic.into(),
             now.into(),
@@ -266,7 +304,8 @@ impl Tx<'_> {
         agent_no: i64,
         inbox: (i64, Option<Millis>),
     ) -> Result<(), StoreError> {
-        let topic_no = self.ensure_topic(Place::Inbound, &passage.agent, &passage.topic)?;
+        let topic = passage.topic.as_deref();
+        let topic_no = self.ensure_topic(passage.place, &passage.name, None, topic)?;
         let now = self.now().0;
         let held = passage.is_held.then_some(inbox.0);
         let params = [

@@ -391,10 +391,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(7 "0007_tokens" differs),
     migration!(8 "0008_doors"),
     migration!(9 "0009_ledger" differs),
+    migration!(10 "0010_places" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 9;
+pub const SCHEMA_VERSION: i64 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -322,6 +322,8 @@ pub(super) static TABLES: &[Table] = &[
             "next_at",
             "problem",
             "created_at",
+            "uid",
+            "content",
         ],
         key: &["outbox_no"],
         entry: Entry::Named,

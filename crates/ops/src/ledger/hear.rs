@@ -1,0 +1,152 @@
+//! What is found on the topics becomes part of the store.
+
+use inbox_core::lifecycle::{Command, decide};
+use inbox_core::record::Millis;
+use inbox_core::{Address, AgentName, Auth, Code, Kind, Label, Priority, RefType, Refusal, limit};
+use inbox_store::{
+    Abort, Asking, LedgerRecord, NewMessage, NewThread, RecordState, Step, TopicRow, Tx,
+};
+use serde_json::Value;
+
+use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID};
+use crate::call::{Inbox, thread};
+use crate::{deliver, typed};
+
+impl Inbox {
+    pub(super) fn hear(
+        &self,
+        tx: &mut Tx<'_>,
+        topic: &TopicRow,
+        record: &mut LedgerRecord,
+        from: &AgentName,
+        wire: &Value,
+    ) -> Result<(), Abort> {
+        let uid = text(wire, UID)?;
+        record.uid = Some(uid.clone());
+        let Some(id) = tx.message_by_uid(&uid)? else {
+            self.materialise(tx, topic, from, wire, &uid)?;
+            record.state = RecordState::Taken;
+            return Ok(());
+        };
+        let found = tx.load_message(id)?;
+        let Some((_, message)) = found.filter(|(_, message)| message.from_agent == *from) else {
+            record.state = RecordState::Unverified;
+            record.reason = Some(format!("the message {uid} is another's"));
+            return Ok(());
+        };
+        let row = thread(tx, message.thread_id)?;
+        if !tx.said(topic.topic_no, &row, &message)? {
+            record.state = RecordState::Repeated;
+            return Ok(());
+        }
+        record.state = RecordState::Confirmed;
+        let bridge: AgentName = "system".parse()?;
+        let asking = Asking {
+            agent: Some(bridge.clone()),
+            session: None,
+            token: None,
+            may_override: true,
+        };
+        let facts = tx.facts(&row, &asking)?;
+        let step = Step {
+            agent: &bridge,
+            session: None,
+            decision: decide(&facts, Command::Confirm, tx.now())?,
+            lease_ms: None,
+            message: None,
+            turns: None,
+        };
+        tx.commit_step(row, step)?;
+        Ok(())
+    }
+
+    /// Makes a message of what came from elsewhere.
+    fn materialise(
+        &self,
+        tx: &mut Tx<'_>,
+        topic: &TopicRow,
+        from: &AgentName,
+        wire: &Value,
+        uid: &str,
+    ) -> Result<(), Abort> {
+        let payload = &wire["payload"];
+        let kind = match wire.get(KIND).and_then(Value::as_str) {
+            Some(word) => word.parse()?,
+            None => Kind::Event,
+        };
+        let subject = ["subject", "goal", "summary"]
+            .into_iter()
+            .find_map(|key| payload[key].as_str())
+            .unwrap_or("from the ledger");
+        let subject: String = subject.chars().take(limit::SUBJECT).collect();
+        let mut message = NewMessage::saying(kind, subject.as_str(), Auth::Ledger);
+        if wire["type"] == "inbox" {
+            message.body = String::from(payload["body"].as_str().unwrap_or_default());
+            message.message_type = payload["message_type"].as_str().map(str::to_owned);
+        } else {
+            message.payload_json = wire.clone();
+            typed::wire(&message.payload_json)?;
+        }
+        message.uid = Some(uid.to_owned());
+        message.created_at = time(wire);
+        message.to = vec![Address::from_stored(&topic.name)?];
+        deliver::address(tx, self.config(), &mut message, None)?;
+        let priority = match wire.get(PRIORITY) {
+            Some(word) => word.as_str().unwrap_or_default().parse()?,
+            None => Priority::Normal,
+        };
+        let entity = match (wire.get(REF_TYPE), wire.get(REF_ID)) {
+            (Some(sort), Some(id)) => {
+                let sort: RefType = sort.as_str().unwrap_or_default().parse()?;
+                let id: Label = id.as_str().unwrap_or_default().parse()?;
+                Some((sort, id.to_string()))
+            }
+            _ => None,
+        };
+        tx.ensure_agent(from)?;
+        if let Some(opening) = wire.get(THREAD).and_then(Value::as_str)
+            && let Some(first) = tx.message_by_uid(opening)?
+            && let Some((_, first)) = tx.load_message(first)?
+        {
+            let row = thread(tx, first.thread_id)?;
+            let asking = Asking {
+                agent: Some(from.clone()),
+                session: None,
+                token: None,
+                may_override: false,
+            };
+            let facts = tx.facts(&row, &asking)?;
+            let step = Step {
+                agent: from,
+                session: None,
+                decision: decide(&facts, Command::Append(kind), tx.now())?,
+                lease_ms: None,
+                message: Some(message),
+                turns: None,
+            };
+            tx.commit_step(row, step)?;
+            return Ok(());
+        }
+        let new = NewThread {
+            subject,
+            priority,
+            run: None,
+            task: None,
+            entity,
+            own: None,
+        };
+        tx.open_thread(from, None, new, message)?;
+        Ok(())
+    }
+}
+
+fn text(wire: &Value, key: &str) -> Result<String, Refusal> {
+    let found = wire.get(key).and_then(Value::as_str).map(str::to_owned);
+    found.ok_or_else(|| Refusal::new(Code::InvalidWire, format!("the Wire has no {key}")))
+}
+
+fn time(wire: &Value) -> Option<Millis> {
+    let text = wire.get("ts").and_then(Value::as_str)?;
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some(Millis(time.as_millisecond()))
+}
