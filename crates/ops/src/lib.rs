@@ -13,9 +13,11 @@ mod cancel;
 mod card;
 mod claim;
 pub mod config;
+pub mod console;
 mod content;
 mod dead_letters;
 mod deliver;
+mod desk;
 mod done;
 pub mod exchange;
 mod export;
@@ -48,7 +50,9 @@ mod wake;
 mod watch;
 
 pub use ack::{Ack, Acked, AckedMessage};
-pub use agent::{AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, OneAgent};
+pub use agent::{
+    AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, Holding, OneAgent, Work,
+};
 pub use answer::{Answer, Delivery, Leased, Posted, Released, Threads};
 pub use archive::{Archive, Archived};
 pub use call::{Caller, Effect, Identity, Inbox, Operation, Waiting};
@@ -58,6 +62,7 @@ pub use claim::Claim;
 pub use config::Config;
 pub use content::ArtifactRef;
 pub use dead_letters::{DeadLetter, DeadLetters, DeadMail, Readdress};
+pub use desk::{Ask, AskSort, Desk, Waits};
 pub use done::Done;
 pub use export::{Export, Exported, Format};
 pub use fail::Fail;
@@ -117,6 +122,7 @@ pub fn each_operation(visitor: &mut impl Visitor) {
     visitor.visit::<Archive>();
     visitor.visit::<Read>();
     visitor.visit::<Glance>();
+    visitor.visit::<Desk>();
     visitor.visit::<Ack>();
     visitor.visit::<Receipts>();
     visitor.visit::<DeadLetters>();

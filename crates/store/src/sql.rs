@@ -177,6 +177,8 @@ statements! {
         COUNT_CLAIMS "count_claims",
         CLAIM_BY_TOKEN "claim_by_token",
         REACHED_BY_STATUS "reached_by_status" reads thread_rows,
+        HELD_THREADS "held_threads" reads thread_rows,
+        ASKED_THREADS "asked_threads" reads thread_rows,
         HAS_UNREAD "has_unread",
         LIST_THREADS "list_threads" reads thread_rows reach,
         LIST_CHANGED "list_changed" reads thread_rows reach log,
