@@ -177,6 +177,7 @@ statements! {
         COUNT_CLAIMS "count_claims",
         CLAIM_BY_TOKEN "claim_by_token",
         REACHED_BY_STATUS "reached_by_status" reads thread_rows,
+        POSTED_TO "posted_to" reads delivered message_rows,
         HELD_THREADS "held_threads" reads thread_rows,
         ASKED_THREADS "asked_threads" reads thread_rows,
         HAS_UNREAD "has_unread",

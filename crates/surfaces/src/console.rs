@@ -5,6 +5,8 @@
 
 mod act;
 mod agents;
+mod channels;
+mod house;
 mod html;
 mod mail;
 mod markdown;
@@ -88,10 +90,15 @@ pub(crate) struct Shown {
 }
 
 /// The sections, with their paths and the keys that lead there.
-const SECTIONS: [(&str, &str, &str); 3] = [
+const SECTIONS: [(&str, &str, &str); 8] = [
     ("", "For you", "y"),
     ("agents", "Agents", "a"),
     ("threads", "Threads", "t"),
+    ("channels", "Channels", "c"),
+    ("compose", "Write", "w"),
+    ("dead", "Dead letters", "d"),
+    ("ledger", "Ledger", "l"),
+    ("store", "Store", "s"),
 ];
 
 /// Makes a page.
@@ -105,6 +112,12 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         ["agents", name] => agents::one(visit, name)?,
         ["threads"] => threads::page(visit)?,
         ["threads", id] => thread::page(visit, id)?,
+        ["channels"] => channels::list(visit)?,
+        ["channels", name] => channels::one(visit, name)?,
+        ["compose"] => channels::compose(visit)?,
+        ["dead"] => house::dead(visit)?,
+        ["ledger"] => house::ledger(visit)?,
+        ["store"] => house::store(visit)?,
         _ => return Err(nothing(&visit.path.join("/"))),
     };
     Ok(Shown {

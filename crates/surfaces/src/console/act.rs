@@ -1,8 +1,9 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
-use inbox_core::{Code, Entity, Kind, MessageId, Refusal, ThreadId};
-use inbox_ops::{Cancel, Note, Operation, Read, Release, Reply};
+use inbox_core::{Address, Code, Entity, Kind, MessageId, Refusal, ThreadId};
+use inbox_ops::{Cancel, Note, Operation, Read, Readdress, Release, Reply, Send};
 
+use super::html::encoded;
 use super::{Visit, nothing};
 
 /// Does what a form asks for: where to go then.
@@ -11,6 +12,9 @@ pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
     match path[..] {
         ["read"] => read(visit),
         ["threads", id, verb] => thread(visit, id.parse()?, verb),
+        ["channels", name] => post(visit, name),
+        ["compose"] => compose(visit),
+        ["dead", id] => readdress(visit, id.parse()?),
         _ => Err(nothing(&visit.path.join("/"))),
     }
 }
@@ -61,6 +65,45 @@ fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Ref
         _ => return Err(nothing(&visit.path.join("/"))),
     }
     Ok(back(visit, &format!("/threads/{thread}")))
+}
+
+fn post(visit: &Visit<'_>, name: &str) -> Result<String, Refusal> {
+    let body = visit.fields.get("body").ok_or_else(|| empty("a message"))?;
+    let sent = Send {
+        to: vec![name.parse::<Address>()?],
+        subject: Some(first_line(body)),
+        body: Some(body.to_owned()),
+        kind: Some(Kind::Event),
+        ..Send::default()
+    };
+    sent.run(visit.inbox, visit.caller)?;
+    Ok(format!("/channels/{}", encoded(name)))
+}
+
+fn compose(visit: &Visit<'_>) -> Result<String, Refusal> {
+    let fields = visit.fields;
+    let to = fields.get("to").ok_or_else(|| empty("an address"))?;
+    let mut addresses = Vec::new();
+    for word in to.split([',', ' ']).filter(|word| !word.is_empty()) {
+        addresses.push(word.parse::<Address>()?);
+    }
+    let sent = Send {
+        to: addresses,
+        subject: fields.get("subject").map(str::to_owned),
+        body: fields.get("body").map(str::to_owned),
+        kind: fields.parsed("kind")?.or(Some(Kind::Event)),
+        priority: fields.parsed("priority")?,
+        ..Send::default()
+    };
+    let sent = sent.run(visit.inbox, visit.caller)?;
+    Ok(format!("/threads/{}", sent.thread.thread_id))
+}
+
+fn readdress(visit: &Visit<'_>, message: MessageId) -> Result<String, Refusal> {
+    let to: Option<Address> = visit.fields.parsed("to")?;
+    let to = to.ok_or_else(|| empty("an address"))?;
+    Readdress { message, to }.run(visit.inbox, visit.caller)?;
+    Ok("/dead".to_owned())
 }
 
 fn read(visit: &Visit<'_>) -> Result<String, Refusal> {
