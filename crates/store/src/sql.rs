@@ -245,6 +245,7 @@ statements! {
         REDIRECT_RECIPIENTS "redirect_recipients",
         DROP_DELIVERIES "drop_deliveries",
         DROP_RECIPIENTS "drop_recipients",
+        REMOVE_RECIPIENT "remove_recipient",
         DROP_BOOKMARKS "drop_bookmarks",
         NEWEST_ENTRY "newest_entry",
         SPOKEN "spoken",
