@@ -3,8 +3,13 @@
 //! A bridge has topics for a while, under a lease; another takes over those of one that is gone. Everything that it does can be done again:
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
+mod form;
+mod large;
 mod listen;
+mod make;
 mod meaning;
+mod once;
+mod place;
 mod speak;
 
 use std::collections::HashMap;
@@ -80,6 +85,9 @@ impl<'i> Bridge<'i> {
     pub fn turn(&mut self) -> Result<Turn, Refusal> {
         let mut turn = Turn::default();
         for topic in self.inbox.ledger_topics(&self.name, LEASE_MS)? {
+            let Some(topic) = self.made(topic, &mut turn)? else {
+                continue;
+            };
             self.speak(&topic, &mut turn)?;
             if let Err(refusal) = self.listen(&topic, &mut turn) {
                 if refusal.code != Code::Ledger {

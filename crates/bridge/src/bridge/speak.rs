@@ -1,23 +1,20 @@
 //! What the outbox has is said on its topics: once, in the order of each sender.
 
 use std::collections::HashSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, Refusal};
-use inbox_hcs::{
-    Algorithm, Data, InboundMessage, MAX_MESSAGE, Mime, Operation, OperatorId, TopicId,
-    TransactionMemo,
-};
-use inbox_hedera::client::ExecuteError;
-use inbox_hedera::proto::TransactionId;
+use inbox_hcs::{MAX_MESSAGE, OperatorId};
+use inbox_hedera::client::Asking;
+use inbox_hedera::fee;
+use inbox_hedera::proto::{Data, SubmitMessageBody};
 use inbox_ops::ledger::Leaving;
 use inbox_store::{Outgoing, TopicRow};
 
-use super::{Bridge, Turn, id_of};
-use crate::net::Net;
-use crate::told::Told;
-use crate::{Hbar, file};
+use super::large::{file_of, go_on};
+use super::once::once;
+use super::{Bridge, Turn, form, id_of};
+use crate::Hbar;
 
 /// How many are said in one turn.
 const MOST: i64 = 100;
@@ -25,12 +22,6 @@ const MOST: i64 = 100;
 /// How long to wait before the second try, in milliseconds; twice as long before each after it, up to the longest.
 const PAUSE_MS: i64 = 1_000;
 const LONGEST_PAUSE_MS: i64 = 300_000;
-
-/// How long a mirror may take to have what a network took.
-const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long after it was made an id can no longer happen, in seconds: it is valid for two minutes, and the mirror is behind.
-const NEVER_AFTER: u64 = 240;
 
 impl Bridge<'_> {
     pub(super) fn speak(&mut self, topic: &TopicRow, turn: &mut Turn) -> Result<(), Refusal> {
@@ -54,10 +45,9 @@ impl Bridge<'_> {
                 Err(refusal) => {
                     turn.problems += 1;
                     waiting.insert(sender);
-                    let doubled = PAUSE_MS << outgoing.tries.clamp(0, 20);
-                    outgoing.tries += 1;
-                    outgoing.next_at = Millis(now.0 + doubled.min(LONGEST_PAUSE_MS));
-                    self.inbox.set_outgoing(&outgoing, Some(&refusal.message))?;
+                    let next = Millis(now.0 + pause(outgoing.tries));
+                    self.inbox
+                        .delay_outgoing(&outgoing, next, &refusal.message)?;
                 }
             }
         }
@@ -74,93 +64,46 @@ impl Bridge<'_> {
         let inbox = self.inbox;
         let to = id_of(topic)?;
         let speaker = self.speaker(&outgoing.agent)?;
-        if let Some(id) = &outgoing.step_id
-            && has_happened(&speaker.net, id)?
-        {
-            outgoing.sequence = Some(0);
-            return inbox.set_outgoing(outgoing, None);
-        }
+        let net = &speaker.net;
         let operator = OperatorId {
             inbound_topic: speaker.me.inbound_topic,
             account: speaker.me.account,
         };
-        let inline = operation(operator, Data::new(leaving.wire.to_string()));
-        let text = match inline.write() {
-            Ok(text) if text.len() <= MAX_MESSAGE => text,
+        let text = leaving.wire.to_string();
+        let inline = form::whole(topic.place, operator, &text);
+        let said = match inline.filter(|said| said.text.len() <= MAX_MESSAGE) {
+            Some(said) if outgoing.file.is_none() => said,
             _ => {
-                let file = self::file_of(&speaker.net, leaving, outgoing.file.as_deref())?;
-                outgoing.file = Some(file.to_string());
-                operation(operator, Data::reference(file)).write().told()?
+                let file = file_of(inbox, net, outgoing, &text)?;
+                form::pointer(topic.place, operator, &leaving.wire, file)?
             }
         };
         // Nobody has said that an agent may pay another for its mail.
-        let limits = speaker.net.limits(to, text.len(), Hbar::default())?;
-        let id = match &outgoing.step_id {
-            Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
-            _ => speaker.net.next_id(),
+        let limits = net.limits(to, said.text.len(), Hbar::default())?;
+        let most = match limits.as_slice() {
+            [] => fee::USUAL,
+            _ => fee::SUBMIT_WITH_FEES,
         };
-        outgoing.step_id = Some(id.to_string());
-        inbox.set_outgoing(outgoing, None)?;
-        let memo = TransactionMemo::of(&inline).to_string();
-        let said = speaker
-            .net
-            .write_as(id, to, text.as_bytes(), &memo, &limits);
-        match said {
-            Ok(sequence) => {
-                outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
-                inbox.set_outgoing(outgoing, None)
-            }
-            Err(error) => {
-                // What never happened gets another id the next time.
-                if matches!(
-                    error.execute(),
-                    Some(ExecuteError::NotTaken { .. } | ExecuteError::Refused(..))
-                ) {
-                    outgoing.step_id = None;
-                }
-                Err(error).told()
-            }
-        }
+        let body = SubmitMessageBody {
+            topic_id: Some(to.into()),
+            message: said.text.into_bytes(),
+            chunk_info: None,
+        };
+        let asking = Asking::new(Data::SubmitMessage(body), most)
+            .memo(said.memo)
+            .limited(limits);
+        let known = outgoing.step_id.clone();
+        let done = once(net, known.as_deref(), &asking, |id| {
+            let id = id.map(str::to_owned);
+            go_on(inbox, outgoing, |it| it.step_id = id)
+        })?;
+        let sequence = done.sequence.unwrap_or_default();
+        outgoing.sequence = Some(i64::try_from(sequence).unwrap_or(i64::MAX));
+        inbox.set_outgoing(outgoing, None)
     }
 }
 
-/// The message in a file of its own, where it is too large for a topic.
-fn file_of(net: &Net, leaving: &Leaving, known: Option<&str>) -> Result<TopicId, Refusal> {
-    if let Some(known) = known.and_then(|topic| topic.parse().ok()) {
-        return Ok(known);
-    }
-    let content = leaving.wire.to_string();
-    file::put(net, content.as_bytes(), &Mime::json(), Algorithm::Brotli)
-}
-
-fn operation(operator: OperatorId, data: Data) -> Operation {
-    Operation::InboundMessage(InboundMessage {
-        operator,
-        data,
-        written_at: None,
-        memo: None,
-    })
-}
-
-/// Whether a transaction that was begun before has happened.
-fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
-    let Ok(parsed) = id.parse::<TransactionId>() else {
-        return Ok(false);
-    };
-    let found = if is_over(id) {
-        net.mirror().outcome(&parsed, MIRROR_PATIENCE).told()?
-    } else {
-        net.mirror().transaction(&parsed).told()?
-    };
-    Ok(found.is_some_and(|facts| facts.is_done()))
-}
-
-/// Whether an id can no longer happen.
-fn is_over(id: &str) -> bool {
-    let start = id.parse::<TransactionId>().ok();
-    let start = start.and_then(|id| id.valid_start).unwrap_or_default();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    start.seconds.unsigned_abs() + NEVER_AFTER < now.as_secs()
+/// How long to wait after so many tries, in milliseconds.
+pub(super) fn pause(tries: i64) -> i64 {
+    (PAUSE_MS << tries.clamp(0, 20)).min(LONGEST_PAUSE_MS)
 }
