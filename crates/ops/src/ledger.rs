@@ -20,7 +20,7 @@ mod tell;
 pub use entity::Noted;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
-pub(crate) use tell::{tell_note, tell_step};
+pub(crate) use tell::{follow_entity, tell_note, tell_step};
 
 /// What says more of a message than its Wire does, beside it.
 const UID: &str = "x_uid";

@@ -105,7 +105,7 @@ pub(crate) fn notes_on(entity: &Entity) -> NewThread {
         priority: Priority::Normal,
         run: None,
         task: None,
-        entity: Some((entity.ref_type, entity.ref_id.to_string())),
+        entity: Some(entity.parts()),
         own: Some(commentary(entity)),
     }
 }

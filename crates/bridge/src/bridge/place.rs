@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::Bridge;
 use super::form::FILE;
 
-/// What something means, or why it means nothing.
-type Found<T> = Result<T, Meaning>;
+/// What was found, or why it means nothing.
+type Found<T> = Result<T, Why>;
+type Why = (RecordState, String);
 
 impl Bridge<'_> {
     pub(super) fn on_entity(
@@ -22,7 +23,7 @@ impl Bridge<'_> {
     ) -> Result<Meaning, Refusal> {
         let value = match json(bytes) {
             Ok(value) => value,
-            Err(meaning) => return Ok(meaning),
+            Err(why) => return Ok(told(why)),
         };
         let is_wire = value.get("wire").is_some();
         let key = if is_wire { "sender" } else { "from_agent" };
@@ -39,18 +40,18 @@ impl Bridge<'_> {
         };
         let (from, note, notify) = match found {
             Ok(found) => found,
-            Err(meaning) => return Ok(meaning),
+            Err(why) => return Ok(told(why)),
         };
         if is_wire {
             return Ok(match self.whole(value)? {
                 Ok(wire) if wire["sender"] == from.as_str() => Meaning::Stepped { from, wire },
-                Ok(_) => unverified("its file is from somebody else"),
-                Err(meaning) => meaning,
+                Ok(_) => told(unverified("its file is from somebody else")),
+                Err(why) => told(why),
             });
         }
         let (text, notify) = match self.note(&value, note, notify)? {
             Ok(found) => found,
-            Err(meaning) => return Ok(meaning),
+            Err(why) => return Ok(told(why)),
         };
         let word = |key: &str| value.get(key).and_then(Value::as_str);
         Ok(Meaning::Noted(Noted {
@@ -67,10 +68,10 @@ impl Bridge<'_> {
     pub(super) fn on_role(&self, bytes: &[u8], message: &MessageFacts) -> Result<Meaning, Refusal> {
         let wire = match json(bytes) {
             Ok(wire) => wire,
-            Err(meaning) => return Ok(meaning),
+            Err(why) => return Ok(told(why)),
         };
         let from = self.named(&wire, "sender", message)?;
-        Ok(from.map_or_else(|meaning| meaning, |from| Meaning::PutDown { from, wire }))
+        Ok(from.map_or_else(told, |from| Meaning::PutDown { from, wire }))
     }
 
     pub(super) fn on_outbound(
@@ -81,37 +82,37 @@ impl Bridge<'_> {
     ) -> Result<Meaning, Refusal> {
         let operation = match read(bytes, Place::Outbound) {
             Ok((operation, _)) => operation,
-            Err(refused) => return Ok(nothing(RecordState::Unreadable, refused.to_string())),
+            Err(refused) => return Ok(told(nothing(RecordState::Unreadable, refused.to_string()))),
         };
         let Operation::OutboundMessage(said) = operation else {
-            return Ok(nothing(RecordState::Passed, "it is no mail"));
+            return Ok(told(nothing(RecordState::Passed, "it is no mail")));
         };
         let (named, payer) = (said.operator.account, message.payer);
         if named != payer {
-            return Ok(unverified(format!(
+            return Ok(told(unverified(format!(
                 "it names {named}, and {payer} paid for it"
-            )));
+            ))));
         }
         let owner = self.inbox.agent_of_account(&payer.to_string())?;
         let Some((from, _)) = owner.filter(|(from, _)| from.as_str() == topic.name) else {
             let owner = &topic.name;
-            return Ok(unverified(format!(
+            return Ok(told(unverified(format!(
                 "the topic is {owner}'s, and {payer} paid for it"
-            )));
+            ))));
         };
         let text = match self.text(&said.data)? {
             Ok(text) => text,
-            Err(reason) => return Ok(nothing(RecordState::Unreadable, reason)),
+            Err(reason) => return Ok(told(nothing(RecordState::Unreadable, reason))),
         };
         let wire = match json(text.as_bytes()) {
             Ok(wire) => wire,
-            Err(meaning) => return Ok(meaning),
+            Err(why) => return Ok(told(why)),
         };
         if wire["sender"] != from.as_str() {
             let sender = &wire["sender"];
-            return Ok(unverified(format!(
+            return Ok(told(unverified(format!(
                 "its Wire is from {sender}, and {from} paid for it"
-            )));
+            ))));
         }
         Ok(Meaning::PutDown { from, wire })
     }
@@ -192,10 +193,14 @@ fn json(bytes: &[u8]) -> Found<Value> {
     value.ok_or_else(|| nothing(RecordState::Unreadable, "it is no JSON"))
 }
 
-fn nothing(state: RecordState, reason: impl Into<String>) -> Meaning {
-    Meaning::Nothing(state, reason.into())
+fn told((state, reason): Why) -> Meaning {
+    Meaning::Nothing(state, reason)
 }
 
-fn unverified(reason: impl Into<String>) -> Meaning {
+fn nothing(state: RecordState, reason: impl Into<String>) -> Why {
+    (state, reason.into())
+}
+
+fn unverified(reason: impl Into<String>) -> Why {
     nothing(RecordState::Unverified, reason)
 }

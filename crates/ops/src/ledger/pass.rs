@@ -107,7 +107,7 @@ const POINTED: usize = 80;
 pub(super) fn pointer(message: &Message, thread: &Thread, opening: &str) -> Value {
     let mut pointed = message.clone();
     pointed.payload_json = Value::Null;
-    pointed.body = " ".to_owned();
+    pointed.body.clear();
     let mut about = thread.clone();
     about.subject = thread.subject.chars().take(POINTED).collect();
     pointed.summary = message.summary.chars().take(POINTED).collect();

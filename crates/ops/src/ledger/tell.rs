@@ -25,6 +25,7 @@ pub(crate) fn tell_note(
     note: &Note,
     message: &Message,
 ) -> Result<(), Abort> {
+    follow_entity(tx, config, &note.entity)?;
     if member(tx, config, agent)?.is_none() {
         return Ok(());
     }
@@ -101,6 +102,21 @@ pub(crate) fn tell_step(
         uid: Some(uid),
     };
     Ok(tx.say(agent, &saying)?)
+}
+
+/// Lets the topic be followed of an entity that is one: what others say of it there comes in.
+pub(crate) fn follow_entity(
+    tx: &mut Tx<'_>,
+    config: &Config,
+    entity: &Entity,
+) -> Result<(), Abort> {
+    if config.ledger.network.is_none() || !is_topic(entity.ref_id.as_str()) {
+        return Ok(());
+    }
+    if let Some((name, topic)) = place(tx, entity)? {
+        tx.ensure_topic(TopicPlace::Entity, &name, None, topic.as_deref())?;
+    }
+    Ok(())
 }
 
 /// The topic of an entity: its name, and its id where the entity is a topic itself. None where that topic is an agent's own: what is said
