@@ -6,6 +6,7 @@ use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, TopicId};
 use inbox_hedera::client::{Asking, ExecuteError};
 use inbox_hedera::proto::TransactionId;
+use inbox_store::FailPoint;
 
 use crate::net::Net;
 use crate::told::Told;
@@ -30,6 +31,7 @@ pub(super) fn once(
     net: &Net,
     known: Option<&str>,
     asking: &Asking<'_>,
+    reach: &dyn Fn(FailPoint),
     mut keep: impl FnMut(Option<&str>) -> Result<(), Refusal>,
 ) -> Result<Done, Refusal> {
     let id = match known.map(|text| (text, text.parse::<TransactionId>())) {
@@ -50,12 +52,15 @@ pub(super) fn once(
         Some(id) => id,
         None => {
             let id = net.next_id();
+            reach(FailPoint::BridgeBeforeId);
             keep(Some(&id.to_string()))?;
             id
         }
     };
+    reach(FailPoint::LedgerBeforeSend);
     match net.wait_for(net.client().execute_as(id.clone(), asking)) {
         Ok(happened) => {
+            reach(FailPoint::LedgerAfterReceipt);
             net.remember(id);
             let sequence = happened.receipt.topic_sequence_number;
             Ok(Done {

@@ -43,6 +43,20 @@ fn row(post: &Post) -> TopicRow {
     found.unwrap()
 }
 
+/// A bridge that has every topic, until it is gone.
+fn gone(post: &Post, does: impl FnOnce(&str)) {
+    post.inbox.ledger_topics("gone", 60_000).unwrap();
+    does("gone");
+    post.inbox.leave_topics("gone").unwrap();
+}
+
+/// Goes on with something that is to be said, as one who is gone.
+fn go_on(post: &Post, from: &Outgoing, to: &Outgoing) {
+    gone(post, |name| {
+        assert!(post.inbox.move_outgoing(from, to, name).unwrap())
+    });
+}
+
 fn note(post: &Post, text: &str) {
     let note = json!({ "ref": "task:T-1", "note": text, "notify": [] });
     run::<Note>(&post.inbox, "ada", note);
@@ -57,13 +71,21 @@ fn a_topic_is_made_once_when_its_maker_dies_or_the_receipt_is_lost() {
             // Written down, and not sent.
             |post| {
                 let id = post.ada.net.next_id().to_string();
-                assert!(post.inbox.begin_topic(&row(post), Some(&id)).unwrap());
+                gone(post, |name| {
+                    assert!(post.inbox.begin_topic(&row(post), Some(&id), name).unwrap());
+                });
             },
             // Sent, and not written down what came of it.
             |post| {
                 let id = post.ada.net.next_id();
                 let text = id.to_string();
-                assert!(post.inbox.begin_topic(&row(post), Some(&text)).unwrap());
+                gone(post, |name| {
+                    assert!(
+                        post.inbox
+                            .begin_topic(&row(post), Some(&text), name)
+                            .unwrap()
+                    );
+                });
                 let body = CreateTopicBody {
                     memo: "inbox:entity:task:T-1".into(),
                     ..CreateTopicBody::default()
@@ -72,7 +94,11 @@ fn a_topic_is_made_once_when_its_maker_dies_or_the_receipt_is_lost() {
                 // Who comes late with another does not make it either.
                 let mut late = row(post);
                 late.step_id = None;
-                assert!(!post.inbox.begin_topic(&late, Some("0.0.2@1.1")).unwrap());
+                let step = Some("0.0.2@1.1");
+                assert!(!post.inbox.begin_topic(&row(post), step, "nobody").unwrap());
+                gone(post, |name| {
+                    assert!(!post.inbox.begin_topic(&late, step, name).unwrap())
+                });
             },
         ];
         for case in cases {
@@ -125,7 +151,7 @@ fn a_large_note_goes_through_one_file_which_is_gone_on_with() {
             let mut begun = outgoing.clone();
             begun.file = Some("begun".into());
             begun.step_id = Some(id.to_string());
-            assert!(post.inbox.move_outgoing(outgoing, &begun).unwrap());
+            go_on(post, outgoing, &begun);
             made(post, &id, outgoing);
         },
         // Its first message is there, which nobody wrote down.
@@ -136,7 +162,7 @@ fn a_large_note_goes_through_one_file_which_is_gone_on_with() {
             let mut under_way = outgoing.clone();
             under_way.file = Some(format!("{topic} 0 {hash}"));
             under_way.step_id = Some(id.to_string());
-            assert!(post.inbox.move_outgoing(outgoing, &under_way).unwrap());
+            go_on(post, outgoing, &under_way);
             let body = SubmitMessageBody {
                 topic_id: Some(topic.into()),
                 message: first.into_bytes(),
@@ -157,7 +183,7 @@ fn a_large_note_goes_through_one_file_which_is_gone_on_with() {
             }
             let mut whole = outgoing.clone();
             whole.file = Some(topic.to_string());
-            assert!(post.inbox.move_outgoing(outgoing, &whole).unwrap());
+            go_on(post, outgoing, &whole);
         },
     ];
     for case in cases {

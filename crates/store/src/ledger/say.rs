@@ -64,8 +64,13 @@ impl Tx<'_> {
         self.put(&sql::INSERT_SAYING, &params)
     }
 
-    /// Goes on with what is to be said, from where it was. Whether it was still there.
-    pub fn move_outgoing(&mut self, from: &Outgoing, to: &Outgoing) -> Result<bool, StoreError> {
+    /// Goes on with what is to be said, from where it was. Whether it was still there, and its topic still the bridge's.
+    pub fn move_outgoing(
+        &mut self,
+        from: &Outgoing,
+        to: &Outgoing,
+        bridge: &str,
+    ) -> Result<bool, StoreError> {
         let params = [
             to.step_id.as_deref().into(),
             to.file.as_deref().into(),
@@ -73,6 +78,7 @@ impl Tx<'_> {
             from.outbox_no.into(),
             from.step_id.as_deref().unwrap_or_default().into(),
             from.file.as_deref().unwrap_or_default().into(),
+            bridge.into(),
         ];
         Ok(self.one_int(&sql::MOVE_OUTBOX, &params)?.is_some())
     }
@@ -99,11 +105,13 @@ impl Tx<'_> {
         &mut self,
         topic: &TopicRow,
         step_id: Option<&str>,
+        bridge: &str,
     ) -> Result<bool, StoreError> {
         let params = [
             step_id.into(),
             topic.topic_no.into(),
             topic.step_id.as_deref().unwrap_or_default().into(),
+            bridge.into(),
         ];
         Ok(self.one_int(&sql::BEGIN_TOPIC, &params)?.is_some())
     }
