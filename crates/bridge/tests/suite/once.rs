@@ -53,7 +53,7 @@ fn gone(post: &Post, does: impl FnOnce(&str)) {
 /// Goes on with something that is to be said, as one who is gone.
 fn go_on(post: &Post, from: &Outgoing, to: &Outgoing) {
     gone(post, |name| {
-        assert!(post.inbox.move_outgoing(from, to, name).unwrap())
+        assert!(post.inbox.move_outgoing(from, to, name).unwrap());
     });
 }
 
@@ -97,7 +97,7 @@ fn a_topic_is_made_once_when_its_maker_dies_or_the_receipt_is_lost() {
                 let step = Some("0.0.2@1.1");
                 assert!(!post.inbox.begin_topic(&row(post), step, "nobody").unwrap());
                 gone(post, |name| {
-                    assert!(!post.inbox.begin_topic(&late, step, name).unwrap())
+                    assert!(!post.inbox.begin_topic(&late, step, name).unwrap());
                 });
             },
         ];
