@@ -5,8 +5,13 @@
 
 mod alarm;
 mod crew;
+mod form;
+mod large;
 mod listen;
+mod make;
 mod meaning;
+mod once;
+mod place;
 mod reading;
 mod run;
 mod speak;
@@ -110,7 +115,8 @@ impl<'i> Bridge<'i> {
         self.speak(&topics, &mut turn)?;
         let mut readings = std::mem::take(&mut self.readings);
         readings.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
-        self.listen(topics, &mut readings, &mut turn)?;
+        let made = topics.into_iter().filter(|topic| topic.topic.is_some());
+        self.listen(made.collect(), &mut readings, &mut turn)?;
         self.readings = readings;
         Ok(turn)
     }

@@ -57,7 +57,7 @@ pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
     Backlog, Cursor, FLOOD, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord,
-    RecordState, TopicRow,
+    RecordState, Saying, Spoken, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};

@@ -174,7 +174,7 @@ impl Bridge<'_> {
                 let topics = self.hold()?;
                 watched.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
                 readings.retain(|no, _| watched.contains_key(no));
-                for topic in &topics {
+                for topic in topics.iter().filter(|topic| topic.topic.is_some()) {
                     let one = watched.entry(topic.topic_no);
                     one.or_insert_with(|| Watched::new(topic.clone()));
                 }

@@ -4,15 +4,23 @@
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
+mod elsewhere;
+#[cfg(test)]
+mod entity;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod mail;
 #[cfg(test)]
+mod once;
+#[cfg(test)]
 mod proposals;
 #[cfg(test)]
 mod provision;
+#[cfg(test)]
+mod put_down;
 #[cfg(test)]
 mod registries;
 #[cfg(test)]
