@@ -4,9 +4,15 @@
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
+mod field;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
+mod flood;
+#[cfg(test)]
 mod keys;
+#[cfg(test)]
+mod killed;
 #[cfg(test)]
 mod mail;
 #[cfg(test)]
@@ -15,5 +21,9 @@ mod proposals;
 mod provision;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod shares;
+#[cfg(test)]
+mod spoofs;
 #[cfg(test)]
 mod stage;
