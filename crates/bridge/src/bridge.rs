@@ -3,10 +3,12 @@
 //! A bridge has topics for a while, under a lease; another takes over those of one that is gone. Everything that it does can be done again:
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
+mod connect;
 mod listen;
 mod meaning;
 mod speak;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -15,7 +17,7 @@ use inbox_hcs::{Assembler, Participant};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
-use inbox_store::TopicRow;
+use inbox_store::{FailPoint, TopicRow};
 
 use crate::keys::Keys;
 use crate::net::Net;
@@ -46,6 +48,8 @@ pub struct Bridge<'i> {
     mirror: Mirror,
     speakers: HashMap<AgentName, Speaker>,
     readings: HashMap<i64, Reading>,
+    /// After how many points of steps on the ledger it stops as if it had died, for tests.
+    fuse: Cell<Option<u32>>,
 }
 
 /// What one turn of a bridge has done.
@@ -72,7 +76,28 @@ impl<'i> Bridge<'i> {
             name: format!("{:x}-{random:x}", std::process::id()),
             speakers: HashMap::new(),
             readings: HashMap::new(),
+            fuse: Cell::new(None),
         })
+    }
+
+    /// Has it stop at a point of a step on the ledger as if it had died there, for tests: after so many of them.
+    #[doc(hidden)]
+    pub fn dying_after(self, points: u32) -> Self {
+        self.fuse.set(Some(points));
+        self
+    }
+
+    /// A point at which a test may let it die.
+    fn reach(&self, point: FailPoint) -> Result<(), Refusal> {
+        self.inbox.store().reach(point);
+        match self.fuse.get() {
+            Some(0) => Err(Refusal::new(Code::Storage, "it dies here, for a test")),
+            Some(left) => {
+                self.fuse.set(Some(left - 1));
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Says what waits and takes in what is there, once for every topic that no other bridge has. What the network does not do now is tried
@@ -89,6 +114,7 @@ impl<'i> Bridge<'i> {
                 self.inbox
                     .set_topic_problem(topic.topic_no, &refusal.message)?;
             }
+            self.connect(&topic, &mut turn)?;
         }
         Ok(turn)
     }

@@ -6,16 +6,30 @@
 
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, Refusal};
-use inbox_store::{Backlog, LedgerRecord, Outgoing, RecordState, TopicPlace, TopicRow};
+use inbox_store::{
+    Backlog, ConnectionRow, LedgerRecord, Outgoing, ProposalRow, RecordState, TopicPlace, TopicRow,
+};
 use serde_json::Value;
 
 use crate::call::{Inbox, thread};
 
+mod answer;
+mod connect;
 mod hear;
+mod link;
 mod pass;
+mod proposal;
+mod spoken;
+mod tend;
+mod way;
 
+pub(crate) use answer::answered;
+pub use connect::{Ending, Line};
+pub use link::Link;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
+pub use tend::Seat;
+pub(crate) use way::over;
 
 /// What says more of a message than its Wire does, beside it.
 const UID: &str = "x_uid";
@@ -35,6 +49,8 @@ pub enum Meaning {
         /// What.
         wire: Value,
     },
+    /// It is about a connection.
+    Link(Link),
     /// It changes nothing here.
     Nothing(RecordState, String),
 }
@@ -59,6 +75,10 @@ pub struct Standing {
     pub topics: Vec<TopicRow>,
     /// How many messages were found, by what became of them.
     pub records: Vec<(RecordState, i64)>,
+    /// The connections with agents outside, and requests for them.
+    pub connections: Vec<ConnectionRow>,
+    /// What others want signed.
+    pub proposals: Vec<ProposalRow>,
 }
 
 impl Inbox {
@@ -70,6 +90,10 @@ impl Inbox {
                 if let (Some(_), Some(topic)) = (&agent.account_id, &agent.inbound_topic_id) {
                     let (place, name) = (TopicPlace::Inbound, &agent.agent_id);
                     tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
+                    if let Some(topic) = &agent.outbound_topic_id {
+                        let place = TopicPlace::Outbound;
+                        tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
+                    }
                 }
             }
             let mut held = Vec::new();
@@ -151,6 +175,8 @@ impl Inbox {
                 backlog: tx.backlog()?,
                 topics: tx.topics(None)?,
                 records: tx.count_records()?,
+                connections: tx.connections()?,
+                proposals: tx.proposals()?,
             })
         })
     }
@@ -177,6 +203,7 @@ impl Inbox {
                     record.state = *state;
                     record.reason = Some(reason.clone());
                 }
+                Meaning::Link(link) => self.link(tx, topic, &mut record, link)?,
                 Meaning::Said { from, wire } => self.hear(tx, topic, &mut record, from, wire)?,
             }
             tx.keep_record(topic.topic_no, &record)?;

@@ -154,6 +154,7 @@ impl Send {
             self.check_parent(tx)?;
             let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
             guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
+            ledger::over(tx, inbox.config(), agent, None, &mut message)?;
             ledger::pass(tx, inbox.config(), agent, &mut message, new.priority, true)?;
             let recorded = tx.open_thread(agent, caller.session.as_ref(), new, message)?;
             posted(recorded, delivery, self.content().warnings())

@@ -1,5 +1,11 @@
 //! What the store has to do with on the ledger: topics, what is to be said there, and what was found there.
 
+mod connections;
+mod proposals;
+
+pub use connections::{ConnectionRole, ConnectionRow, ConnectionState, NewConnection};
+pub use proposals::{ProposalRow, ProposalState};
+
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, MessageId, ThreadId};
 

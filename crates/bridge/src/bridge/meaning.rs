@@ -8,6 +8,7 @@ use inbox_store::{RecordState, TopicPlace, TopicRow};
 use serde_json::Value;
 
 use super::Bridge;
+use super::connect::{denial, requested};
 use crate::file;
 
 impl Bridge<'_> {
@@ -18,28 +19,34 @@ impl Bridge<'_> {
         message: &MessageFacts,
     ) -> Result<Meaning, Refusal> {
         match topic.place {
-            TopicPlace::Inbound => self.inbound(bytes, message),
-            TopicPlace::Outbound
-            | TopicPlace::Entity
-            | TopicPlace::Role
-            | TopicPlace::Connection => {
+            TopicPlace::Inbound => self.inbound(topic, bytes, message),
+            TopicPlace::Connection => self.spoken(topic, bytes, message),
+            TopicPlace::Outbound => self.recorded(topic, bytes, message),
+            TopicPlace::Entity | TopicPlace::Role => {
                 let reason = format!("nothing is taken in from an {} topic", topic.place.name());
                 Ok(Meaning::Nothing(RecordState::Passed, reason))
             }
         }
     }
 
-    fn inbound(&self, bytes: &[u8], message: &MessageFacts) -> Result<Meaning, Refusal> {
+    fn inbound(
+        &self,
+        topic: &TopicRow,
+        bytes: &[u8],
+        message: &MessageFacts,
+    ) -> Result<Meaning, Refusal> {
         let nothing = |state, reason: String| Ok(Meaning::Nothing(state, reason));
         let operation = match read(bytes, Place::Inbound) {
             Ok((operation, _)) => operation,
             Err(refused) => return nothing(RecordState::Unreadable, refused.to_string()),
         };
         match operation {
-            Operation::InboundMessage(said) => self.said(&said, message),
-            Operation::ConnectionRequest(_) | Operation::ConnectionCreated(_) => {
-                nothing(RecordState::Passed, "it is about a connection".into())
-            }
+            Operation::InboundMessage(said) => match denial(&said, message) {
+                Some(meaning) => Ok(meaning),
+                None => self.said(&said, message),
+            },
+            Operation::ConnectionRequest(request) => Ok(requested(&request, message)),
+            Operation::ConnectionCreated(created) => self.confirmed(topic, &created, message),
             _ => nothing(RecordState::Passed, "it is no mail".into()),
         }
     }
@@ -79,7 +86,7 @@ impl Bridge<'_> {
     }
 
     /// What a message says, from the file that it names if it names one. A file that is not there is waited for; one that is broken is told.
-    fn text(&self, data: &Data) -> Result<Result<String, String>, Refusal> {
+    pub(super) fn text(&self, data: &Data) -> Result<Result<String, String>, Refusal> {
         let Some(topic) = data.file() else {
             return Ok(Ok(data.as_str().to_owned()));
         };

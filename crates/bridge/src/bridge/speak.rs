@@ -12,7 +12,7 @@ use inbox_hcs::{
 use inbox_hedera::client::ExecuteError;
 use inbox_hedera::proto::TransactionId;
 use inbox_ops::ledger::Leaving;
-use inbox_store::{Outgoing, TopicRow};
+use inbox_store::{Outgoing, TopicPlace, TopicRow};
 
 use super::{Bridge, Turn, id_of};
 use crate::net::Net;
@@ -27,7 +27,7 @@ const PAUSE_MS: i64 = 1_000;
 const LONGEST_PAUSE_MS: i64 = 300_000;
 
 /// How long a mirror may take to have what a network took.
-const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long after it was made an id can no longer happen, in seconds: it is valid for two minutes, and the mirror is behind.
 const NEVER_AFTER: u64 = 240;
@@ -71,6 +71,9 @@ impl Bridge<'_> {
         leaving: &Leaving,
         outgoing: &mut Outgoing,
     ) -> Result<(), Refusal> {
+        if topic.place == TopicPlace::Connection {
+            return self.say_to_parties(topic, outgoing);
+        }
         let inbox = self.inbox;
         let to = id_of(topic)?;
         let speaker = self.speaker(&outgoing.agent)?;
@@ -143,7 +146,7 @@ fn operation(operator: OperatorId, data: Data) -> Operation {
 }
 
 /// Whether a transaction that was begun before has happened.
-fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
+pub(super) fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
     let Ok(parsed) = id.parse::<TransactionId>() else {
         return Ok(false);
     };
@@ -156,7 +159,7 @@ fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
 }
 
 /// Whether an id can no longer happen.
-fn is_over(id: &str) -> bool {
+pub(super) fn is_over(id: &str) -> bool {
     let start = id.parse::<TransactionId>().ok();
     let start = start.and_then(|id| id.valid_start).unwrap_or_default();
     let now = SystemTime::now()

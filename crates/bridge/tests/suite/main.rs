@@ -2,9 +2,13 @@
 
 // Helpers of theirs are tests too, which clippy knows only by the attribute.
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod house;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
@@ -17,3 +21,5 @@ mod provision;
 mod registries;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod threads;
