@@ -9,11 +9,12 @@ mod step;
 
 pub(super) use found::{denial, requested};
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use inbox_core::record::Millis;
-use inbox_core::{AgentName, Code, Refusal};
+use inbox_core::{Code, Refusal};
 use inbox_hcs::{
     ConnectionCreated, CreatedRecord, InboundMessage, Operation, OperatorId, Place, Sequence,
     TopicId, TopicMemo, Ttl, read,
@@ -32,8 +33,8 @@ use crate::peer::{Peer, peer};
 use crate::publish::charge;
 use crate::{Hbar, history};
 
-/// How many of one agent's are gone on with in a turn.
-const MOST: i64 = 50;
+/// How many are looked at in a turn: others have their share.
+const MOST: i64 = 500;
 
 /// How long to wait before the second try, in milliseconds; twice as long before each after it, up to the longest.
 const PAUSE_MS: i64 = 1_000;
@@ -58,12 +59,16 @@ fn pause(tries: i64) -> i64 {
 }
 
 impl Bridge<'_> {
-    /// Goes on with the connections and the proposals of the agent whose inbound topic this is.
-    pub(super) fn connect(&mut self, topic: &TopicRow, turn: &mut Turn) -> Result<(), Refusal> {
-        if topic.place != TopicPlace::Inbound {
-            return Ok(());
-        }
-        for mut row in self.inbox.connections_due(&topic.name, MOST)? {
+    /// Goes on with the connections and the proposals of the agents whose inbound topics these are.
+    pub(super) fn tend(&self, topics: &[TopicRow], turn: &mut Turn) -> Result<(), Refusal> {
+        let inbound = topics
+            .iter()
+            .filter(|topic| topic.place == TopicPlace::Inbound);
+        let agents: HashSet<&str> = inbound.map(|topic| topic.name.as_str()).collect();
+        for mut row in self.inbox.connections_due(MOST)? {
+            if !agents.contains(row.agent.as_str()) {
+                continue;
+            }
             let outcome = loop {
                 match self.go_on(&mut row) {
                     Ok(Went::On) => turn.sent += 1,
@@ -84,7 +89,7 @@ impl Bridge<'_> {
                 self.inbox.set_connection(&mut row)?;
             }
         }
-        self.sign(topic, turn)
+        self.sign(&agents, turn)
     }
 
     /// What an agent may pay for a message on a topic that takes fees.
@@ -92,13 +97,7 @@ impl Bridge<'_> {
         Hbar::from_tinybars(self.inbox.config().ledger.connections.max_fee.0)
     }
 
-    fn known_speaker(&self, name: &AgentName) -> Result<&Speaker, Refusal> {
-        self.speakers
-            .get(name)
-            .ok_or_else(|| Refusal::new(Code::Internal, format!("{name} has not been made known")))
-    }
-
-    fn go_on(&mut self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    fn go_on(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         match row.state {
             ConnectionState::Found => Ok(self.meet(row)?),
             ConnectionState::Requested => Ok(self.await_answer(row)?),
@@ -127,7 +126,7 @@ impl Bridge<'_> {
     }
 
     /// Looks at who asks, and does what the policy says.
-    fn meet(&mut self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
+    fn meet(&self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
         let other = match self.other(row)? {
             Ok((other, operator)) => {
                 let named = row.other_inbound.clone().unwrap_or_default();
@@ -172,13 +171,12 @@ impl Bridge<'_> {
     }
 
     /// Makes the topic on which either may write, says so, and records it.
-    fn accept(&mut self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    fn accept(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         let agent = row.agent.clone();
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         let request = sequence(row.request)?;
         let Some(topic) = row.topic.clone() else {
-            let body = self.topic_for(speaker, row, request)?;
+            let body = self.topic_for(&speaker, row, request)?;
             let act = Act::Do(Box::new(topic_of(body)));
             let made = self.carry_out(&speaker.net, row, "topic", &act)?;
             let made = made.topic.ok_or_else(|| unnamed("the topic"))?;
@@ -202,7 +200,7 @@ impl Bridge<'_> {
             let made = self.carry_out(&speaker.net, row, "confirmation", &act)?;
             row.confirmed = match made.sequence {
                 Some(number) => Some(number),
-                None => Some(confirmation(speaker, request, topic)?),
+                None => Some(confirmation(&speaker, request, topic)?),
             };
             return self.next(row);
         }
@@ -272,10 +270,9 @@ impl Bridge<'_> {
     }
 
     /// Says no. The standard has no word for it, so the other is told by a message on its inbound topic, if that costs no more than it may.
-    fn refuse(&mut self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    fn refuse(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         let (agent, most) = (row.agent.clone(), self.most());
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         let to: TopicId = kept(row.other_inbound.as_deref().unwrap_or_default())?;
         let reason = row.reason.clone();
         let reason = reason.unwrap_or_else(|| "the connection is not wanted".to_owned());

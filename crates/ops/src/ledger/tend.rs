@@ -20,9 +20,9 @@ pub struct Seat {
 }
 
 impl Inbox {
-    /// The connections of an agent with which something is to be done now.
-    pub fn connections_due(&self, agent: &str, most: i64) -> Result<Vec<ConnectionRow>, Refusal> {
-        self.store().read(|tx| Ok(tx.connections_due(agent, most)?))
+    /// The connections with which something is to be done now.
+    pub fn connections_due(&self, most: i64) -> Result<Vec<ConnectionRow>, Refusal> {
+        self.store().read(|tx| Ok(tx.connections_due(most)?))
     }
 
     /// The connections whose parties talk on a topic.
@@ -170,8 +170,8 @@ impl Inbox {
         })
     }
 
-    /// The proposals to an agent with which something is to be done now.
-    pub fn proposals_due(&self, agent: &str, most: i64) -> Result<Vec<ProposalRow>, Refusal> {
-        self.store().read(|tx| Ok(tx.proposals_due(agent, most)?))
+    /// The proposals with which something is to be done now.
+    pub fn proposals_due(&self, most: i64) -> Result<Vec<ProposalRow>, Refusal> {
+        self.store().read(|tx| Ok(tx.proposals_due(most)?))
     }
 }

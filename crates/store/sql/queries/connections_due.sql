@@ -1,2 +1,2 @@
--- Those with which something is to be done.
-SELECT * FROM connection_rows WHERE agent = $1 AND next_at <= $2 AND state <= 8 ORDER BY connection_no LIMIT $3
+-- Those with which something is to be done, the longest due first.
+SELECT * FROM connection_rows WHERE next_at <= $1 AND state <= 8 ORDER BY next_at, connection_no LIMIT $2

@@ -258,14 +258,10 @@ impl Tx<'_> {
         self.read_connections(rows)
     }
 
-    /// Those of an agent with which something is to be done now.
-    pub fn connections_due(
-        &mut self,
-        agent: &str,
-        limit: i64,
-    ) -> Result<Vec<ConnectionRow>, StoreError> {
+    /// Those with which something is to be done now.
+    pub fn connections_due(&mut self, limit: i64) -> Result<Vec<ConnectionRow>, StoreError> {
         let now = self.now().0;
-        let params = [agent.into(), now.into(), limit.into()];
+        let params = [now.into(), limit.into()];
         let rows = self.rows(&sql::CONNECTIONS_DUE, &params)?;
         self.read_connections(rows)
     }

@@ -180,14 +180,10 @@ impl Tx<'_> {
         rows.into_iter().map(|mut row| read(&mut row)).collect()
     }
 
-    /// Those to an agent with which something is to be done now.
-    pub fn proposals_due(
-        &mut self,
-        agent: &str,
-        limit: i64,
-    ) -> Result<Vec<ProposalRow>, StoreError> {
+    /// Those with which something is to be done now.
+    pub fn proposals_due(&mut self, limit: i64) -> Result<Vec<ProposalRow>, StoreError> {
         let now = self.now().0;
-        let params = [agent.into(), now.into(), limit.into()];
+        let params = [now.into(), limit.into()];
         let rows = self.rows(&sql::PROPOSALS_DUE, &params)?;
         rows.into_iter().map(|mut row| read(&mut row)).collect()
     }

@@ -14,6 +14,7 @@ mod presence;
 mod process;
 mod serve;
 mod setup;
+mod ui;
 mod wire;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ use serde_json::json;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
+pub(crate) use doctor::health;
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 
@@ -37,6 +39,7 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "ui",
     "bridge",
     "devnet",
     "hcs",
@@ -72,6 +75,7 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "ui" => ui::describe(command),
         "bridge" => bridge::describe(command),
         "devnet" => devnet::describe(command),
         "hcs" => hcs::describe(command),
@@ -108,6 +112,7 @@ pub(crate) fn run(
         "migrate" => migrate::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
+        "ui" => ui::run(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
         name if name.starts_with("hcs ") => hcs::run(name, matches, context),

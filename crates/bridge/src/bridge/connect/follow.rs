@@ -28,7 +28,7 @@ const MOST_READ: usize = 2_000;
 
 impl Bridge<'_> {
     /// Looks on the inbound topic of whom an agent here has asked whether it was accepted.
-    pub(super) fn await_answer(&mut self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
+    pub(super) fn await_answer(&self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
         let (_, operator) = match self.other(row)? {
             Ok(found) => found,
             Err(reason) => {
@@ -85,10 +85,9 @@ impl Bridge<'_> {
     }
 
     /// Records what the other has confirmed.
-    pub(super) fn record(&mut self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    pub(super) fn record(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         let agent = row.agent.clone();
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         let other = OperatorId {
             inbound_topic: kept(&row.inbound)?,
             account: kept(&row.other)?,
@@ -108,7 +107,7 @@ impl Bridge<'_> {
     }
 
     /// Looks whether the agent may still write: who takes the key away ends a connection, too.
-    pub(super) fn look_at_keys(&mut self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
+    pub(super) fn look_at_keys(&self, row: &mut ConnectionRow) -> Result<Went, Refusal> {
         let agent = row.agent.clone();
         let own = self.speaker(&agent)?.net.key().public().told()?;
         let topic: TopicId = kept(row.topic.as_deref().unwrap_or_default())?;
@@ -136,10 +135,9 @@ impl Bridge<'_> {
     }
 
     /// Records that a connection has ended.
-    pub(super) fn record_end(&mut self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    pub(super) fn record_end(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         let agent = row.agent.clone();
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         let record = Operation::ClosedRecord(ClosedRecord {
             connection_topic: kept(row.topic.as_deref().unwrap_or_default())?,
             method: CloseMethod::Explicit,

@@ -14,25 +14,24 @@ use crate::file;
 use crate::told::Told;
 
 impl Bridge<'_> {
-    /// Says one message, and keeps in `outgoing` how far that has come, also when it fails.
+    /// Says one message, and keeps in `outgoing` how far that has come, also when it fails. Not when another bridge has its topic.
     pub(in super::super) fn say_to_parties(
-        &mut self,
+        &self,
         topic: &TopicRow,
         outgoing: &mut Outgoing,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let (inbox, to) = (self.inbox, id_of(topic)?);
         let most = self.most();
         let Some(text) = inbox.text_of(outgoing.message)? else {
             let problem = format!("there is no message {}", outgoing.message);
             return Err(Refusal::new(Code::MessageNotFound, problem));
         };
-        self.speaker(&outgoing.agent)?;
-        let speaker = self.known_speaker(&outgoing.agent)?;
+        let speaker = self.speaker(&outgoing.agent)?;
         if let Some(id) = &outgoing.step_id
             && has_happened(&speaker.net, id)?
         {
             outgoing.sequence = Some(0);
-            return inbox.set_outgoing(outgoing, None);
+            return inbox.set_outgoing(outgoing, None).map(|()| true);
         }
         let operator = OperatorId {
             inbound_topic: speaker.me.inbound_topic,
@@ -71,8 +70,10 @@ impl Bridge<'_> {
             Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
             _ => speaker.net.next_id(),
         };
-        outgoing.step_id = Some(id.to_string());
-        inbox.set_outgoing(outgoing, None)?;
+        let before = outgoing.step_id.replace(id.to_string());
+        if !inbox.begin_outgoing(outgoing, before.as_deref(), &self.name)? {
+            return Ok(false);
+        }
         self.reach(FailPoint::LedgerBeforeSend)?;
         let memo = TransactionMemo::of(&inline).to_string();
         let said = speaker
@@ -82,7 +83,7 @@ impl Bridge<'_> {
             Ok(sequence) => {
                 self.reach(FailPoint::LedgerAfterReceipt)?;
                 outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
-                inbox.set_outgoing(outgoing, None)
+                inbox.set_outgoing(outgoing, None).map(|()| true)
             }
             Err(error) => {
                 // What never happened gets another id the next time.

@@ -1,5 +1,6 @@
 //! Transactions that others want signed: shown by the network's own bytes, decided by whoever may, and followed to their end.
 
+use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use inbox_core::record::Millis;
@@ -9,7 +10,7 @@ use inbox_hedera::mirror::{MirrorError, ScheduleFacts};
 use inbox_hedera::proto::{
     Code as Outcome, Data as Asked, Schedulable, SchedulableBody, ScheduleSignBody,
 };
-use inbox_store::{ConnectionRow, ProposalRow, ProposalState, TopicRow};
+use inbox_store::{ConnectionRow, ProposalRow, ProposalState};
 use serde_json::json;
 
 use super::super::{Bridge, Turn};
@@ -38,9 +39,12 @@ enum Fate {
 }
 
 impl Bridge<'_> {
-    /// Goes on with the proposals to the agent whose inbound topic this is.
-    pub(super) fn sign(&mut self, topic: &TopicRow, turn: &mut Turn) -> Result<(), Refusal> {
-        for mut row in self.inbox.proposals_due(&topic.name, MOST)? {
+    /// Goes on with the proposals to these agents.
+    pub(super) fn sign(&self, agents: &HashSet<&str>, turn: &mut Turn) -> Result<(), Refusal> {
+        for mut row in self.inbox.proposals_due(MOST)? {
+            if !agents.contains(row.agent.as_str()) {
+                continue;
+            }
             let Some(connection) = self.inbox.connection_of(&row)? else {
                 continue;
             };
@@ -68,7 +72,7 @@ impl Bridge<'_> {
     }
 
     fn go_on_signing(
-        &mut self,
+        &self,
         row: &mut ProposalRow,
         connection: &ConnectionRow,
     ) -> Result<Went, Undone> {
@@ -98,11 +102,7 @@ impl Bridge<'_> {
     }
 
     /// Looks at what was proposed, and asks whoever may decide.
-    fn look_at(
-        &mut self,
-        row: &mut ProposalRow,
-        connection: &ConnectionRow,
-    ) -> Result<Went, Refusal> {
+    fn look_at(&self, row: &mut ProposalRow, connection: &ConnectionRow) -> Result<Went, Refusal> {
         let facts = match self.schedule(row)? {
             Known::Schedule(facts) => facts,
             Known::Missing => {
@@ -137,11 +137,7 @@ impl Bridge<'_> {
     }
 
     /// Looks what became of a schedule that waits for signatures.
-    fn follow(
-        &mut self,
-        row: &mut ProposalRow,
-        connection: &ConnectionRow,
-    ) -> Result<Went, Refusal> {
+    fn follow(&self, row: &mut ProposalRow, connection: &ConnectionRow) -> Result<Went, Refusal> {
         if let Known::Schedule(facts) = self.schedule(row)?
             && let Some(fate) = fate(&facts)
         {
@@ -155,14 +151,9 @@ impl Bridge<'_> {
     }
 
     /// Signs what was approved, if it is what was shown.
-    fn approve(
-        &mut self,
-        row: &mut ProposalRow,
-        connection: &ConnectionRow,
-    ) -> Result<Went, Undone> {
+    fn approve(&self, row: &mut ProposalRow, connection: &ConnectionRow) -> Result<Went, Undone> {
         let agent = row.agent.clone();
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         if row.step_id.is_none() {
             let facts = match self.schedule(row)? {
                 Known::Schedule(facts) => facts,
@@ -216,14 +207,9 @@ impl Bridge<'_> {
     }
 
     /// Tells the other parties that it is not signed.
-    fn reject(
-        &mut self,
-        row: &mut ProposalRow,
-        connection: &ConnectionRow,
-    ) -> Result<Went, Undone> {
+    fn reject(&self, row: &mut ProposalRow, connection: &ConnectionRow) -> Result<Went, Undone> {
         let (agent, most) = (row.agent.clone(), self.most());
-        self.speaker(&agent)?;
-        let speaker = self.known_speaker(&agent)?;
+        let speaker = self.speaker(&agent)?;
         let topic: TopicId = kept(row.topic.as_deref().unwrap_or_default())?;
         let reason = row.reason.clone();
         let reason = reason.unwrap_or_else(|| "it is not signed".to_owned());

@@ -1,10 +1,10 @@
 //! `bridge`: moves messages between the store and the ledger, until it is told to stop.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use inbox_bridge::bridge::{Bridge, Turn};
+use inbox_bridge::bridge::{Bridge, Stopper, Turn};
 use inbox_core::{Code, Refusal};
 use inbox_hedera::network::Network;
 use inbox_ops::{Cell, Inbox, Page};
@@ -14,9 +14,8 @@ use super::hcs;
 use crate::cli::print::complain;
 use crate::cli::{Context, Ended, operation};
 
-/// How long to wait after a turn in which there was nothing to do; twice as long after each such turn, up to the longest.
-const PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How often it is said that the ledger does not do everything.
+const COMPLAINT: Duration = Duration::from_mins(1);
 
 pub(super) fn describe(command: Command) -> Command {
     command
@@ -53,9 +52,10 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
     let all = if matches.get_flag("once") {
         until_idle(&mut bridge)?
     } else {
-        let told = when_told()?;
+        stop_when_told(bridge.stopper())?;
         say(context, &inbox)?;
-        until_told(&mut bridge, &told)?
+        until_told(&mut bridge)?;
+        Turn::default()
     };
     bridge.leave()?;
     if matches.get_flag("once") {
@@ -63,6 +63,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
             sent,
             taken,
             problems,
+            ..
         } = all;
         if context.printer.is_json() {
             let body = json!({ "sent": sent, "taken": taken, "problems": problems });
@@ -110,45 +111,39 @@ fn until_idle(bridge: &mut Bridge<'_>) -> Result<Turn, Refusal> {
         all.sent += turn.sent;
         all.taken += turn.taken;
         all.problems += turn.problems;
-        if turn.sent + turn.taken == 0 {
+        if turn.is_idle() {
             return Ok(all);
         }
     }
 }
 
-fn until_told(bridge: &mut Bridge<'_>, told: &Receiver<()>) -> Result<Turn, Refusal> {
-    let mut pause = PAUSE;
-    loop {
-        let turn = bridge.turn()?;
-        if turn.problems > 0 {
+fn until_told(bridge: &mut Bridge<'_>) -> Result<(), Refusal> {
+    let complained: Mutex<Option<Instant>> = Mutex::new(None);
+    bridge.run(&|turn| {
+        let Ok(mut last) = complained.lock() else {
+            return;
+        };
+        let is_time = last.is_none_or(|last| last.elapsed() >= COMPLAINT);
+        if turn.problems > 0 && is_time {
+            *last = Some(Instant::now());
             complain(
                 "inbox bridge: the ledger does not do everything now; inbox bridge status says what",
             );
         }
-        pause = if turn.sent + turn.taken > 0 {
-            PAUSE
-        } else {
-            (pause * 2).min(LONGEST_PAUSE)
-        };
-        match told.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(turn),
-        }
-    }
+    })
 }
 
-/// Hears when this process is told to stop.
-fn when_told() -> Result<Receiver<()>, Refusal> {
+/// Stops the bridge when this process is told to stop.
+fn stop_when_told(stopper: Stopper) -> Result<(), Refusal> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
-    let (send, told) = channel();
     std::thread::spawn(move || {
         let _ = runtime.block_on(crate::http::signalled());
-        let _ = send.send(());
+        stopper.stop();
     });
-    Ok(told)
+    Ok(())
 }
 
 fn status(inbox: &Inbox, context: &Context) -> Result<Ended, Refusal> {
@@ -184,6 +179,7 @@ fn status(inbox: &Inbox, context: &Context) -> Result<Ended, Refusal> {
             "backlog": { "messages": backlog.count, "since": backlog.since, "problems": backlog.problems },
             "topics": topics,
             "records": records,
+            "flooded": standing.floods,
         });
         context.printer.object("bridge status", true, &body)?;
         return Ok(Ended::Something);
@@ -214,6 +210,12 @@ fn status(inbox: &Inbox, context: &Context) -> Result<Ended, Refusal> {
     }
     for (state, count) in &standing.records {
         page = page.line(format!("{count} {}", state.name()));
+    }
+    if standing.floods > 0 {
+        page = page.line(format!(
+            "{} more of payers who write too many",
+            standing.floods
+        ));
     }
     context.printer.page(&page)?;
     Ok(Ended::Something)
