@@ -70,7 +70,7 @@ impl Bridge<'_> {
                 continue;
             }
             let outcome = loop {
-                match self.go_on(&mut row) {
+                match self.advance(&mut row) {
                     Ok(Went::On) => turn.sent += 1,
                     Ok(Went::Waits) | Err(Undone::Lost) => break Ok(()),
                     Err(Undone::Failed(_, refusal) | Undone::Refused(refusal)) => {
@@ -92,12 +92,7 @@ impl Bridge<'_> {
         self.sign(&agents, turn)
     }
 
-    /// What an agent may pay for a message on a topic that takes fees.
-    fn most(&self) -> Hbar {
-        Hbar::from_tinybars(self.inbox.config().ledger.connections.max_fee.0)
-    }
-
-    fn go_on(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
+    fn advance(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
         match row.state {
             ConnectionState::Found => Ok(self.meet(row)?),
             ConnectionState::Requested => Ok(self.await_answer(row)?),

@@ -23,12 +23,10 @@ impl Bridge<'_> {
     ) -> Result<Meaning, Refusal> {
         match topic.place {
             TopicPlace::Inbound => self.inbound(topic, bytes, message),
+            TopicPlace::Outbound => self.on_outbound(topic, bytes, message),
+            TopicPlace::Entity => self.on_entity(bytes, message),
+            TopicPlace::Role => self.on_role(bytes, message),
             TopicPlace::Connection => self.spoken(topic, bytes, message),
-            TopicPlace::Outbound => self.recorded(topic, bytes, message),
-            TopicPlace::Entity | TopicPlace::Role => {
-                let reason = format!("nothing is taken in from an {} topic", topic.place.name());
-                Ok(Meaning::Nothing(RecordState::Passed, reason))
-            }
         }
     }
 

@@ -226,6 +226,38 @@ fn what_is_no_proposal_of_a_party_is_asked_of_nobody() {
 }
 
 #[test]
+fn what_cannot_be_read_cannot_be_approved() {
+    both(&meeting(Policy::Accept), |house| {
+        let (ada, topic) = connected(&house);
+        let connection = house.connection();
+        // As if the network's bytes held more than is known here.
+        let store = house.inbox.store();
+        let account = ada.me.account.to_string();
+        store
+            .write(|tx| {
+                let no = connection.connection_no;
+                Ok(tx.keep_proposal(no, 7, "0.0.99", &account, "harmless")?)
+            })
+            .unwrap();
+        let mut row = house.proposals().remove(0);
+        assert!(
+            house
+                .inbox
+                .ask_about_proposal(&mut row, &connection)
+                .unwrap()
+        );
+        let question = asked(&house, "pat");
+        assert!(question.body.contains("cannot be read"));
+        let thread = question.thread_id;
+        refused(house.answer("pat", thread, "approve"), Code::NotAllowed);
+        house.answer("pat", thread, "reject").unwrap();
+        house.settle();
+        assert_eq!(state(&house), ProposalState::Rejected);
+        assert_eq!(house.operations(topic, Place::Connection).len(), 1);
+    });
+}
+
+#[test]
 fn whoever_dies_while_it_signs_or_rejects_does_it_once() {
     for world in [World::sqlite(), World::postgres()] {
         let house = House::new(

@@ -1,6 +1,7 @@
 //! A store with an agent that is on the ledger and a person, and agents outside.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use inbox_bridge::bridge::{Bridge, Turn};
 use inbox_bridge::keys::Keys;
@@ -81,14 +82,17 @@ impl House {
         let mut held = holder(&player.net);
         held.inbound = Some(player.me.inbound_topic);
         held.outbound = Some(player.me.outbound_topic);
-        let path = self.folder.path().join("keys");
-        let mut keys = Keys::open(&path, "local").unwrap();
+        let mut keys = Keys::open(&self.keys(), "local").unwrap();
         keys.put(name, &held).unwrap();
     }
 
+    /// The file of keys.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.folder.path().join("keys")
+    }
+
     pub(crate) fn bridge(&self) -> Bridge<'_> {
-        let keys = self.folder.path().join("keys");
-        Bridge::new(&self.inbox, self.stage.network.clone(), keys).unwrap()
+        Bridge::new(&self.inbox, self.stage.network.clone(), self.keys()).unwrap()
     }
 
     /// Turns until there is nothing to do.

@@ -6,19 +6,37 @@ mod approvals;
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
+mod elsewhere;
+#[cfg(test)]
+mod entity;
+#[cfg(test)]
+mod field;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod flood;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod once;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]
 mod provision;
 #[cfg(test)]
+mod put_down;
+#[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod shares;
+#[cfg(test)]
+mod spoofs;
 #[cfg(test)]
 mod stage;
 #[cfg(test)]

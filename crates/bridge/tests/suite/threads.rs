@@ -266,6 +266,76 @@ fn a_request_is_believed_only_if_the_asker_paid_and_hears_where_it_says() {
 }
 
 #[test]
+fn who_asks_a_hundred_times_has_asked_once() {
+    both(&meeting(Policy::Ask), |house| {
+        let ada = house.stage.player("Ada");
+        let request = Operation::ConnectionRequest(ConnectionRequest {
+            operator: ada.agent().operator(),
+            memo: None,
+        });
+        for _ in 0..100 {
+            ada.net
+                .operate(house.ben.me.inbound_topic, &request, Fees::None)
+                .unwrap();
+        }
+        house.settle();
+        assert_eq!(house.connection().state, ConnectionState::Asked);
+        assert_eq!(house.read("pat").len(), 1);
+    });
+}
+
+#[test]
+fn a_running_bridge_lets_in_and_carries_words_both_ways() {
+    let house = House::new(World::sqlite(), meeting(Policy::Accept));
+    let ada = house.stage.player("Ada");
+    let keys = house.keys();
+    let inbox = house
+        .world
+        .another()
+        .with_config(house.inbox.config().clone());
+    std::thread::scope(|scope| {
+        let network = house.stage.network.clone();
+        let (ready, stopper) = std::sync::mpsc::channel();
+        let running = scope.spawn(move || {
+            let mut bridge = inbox_bridge::bridge::Bridge::new(&inbox, network, keys).unwrap();
+            ready.send(bridge.stopper()).unwrap();
+            bridge.run(&|_| {}).unwrap();
+        });
+        let stopper = stopper.recv().unwrap();
+        ada.agent().connect(house.ben.me.account, None).unwrap();
+        let row = until(|| {
+            let found = house.connections().pop();
+            found.filter(|row| row.state == ConnectionState::Open)
+        });
+        let topic: TopicId = row.topic.unwrap().parse().unwrap();
+        say(&ada, topic, "hello");
+        until(|| {
+            let said = house.said(row.thread.unwrap());
+            said.into_iter().find(|(_, _, words)| words == "hello")
+        });
+        house
+            .answer("ben", row.thread.unwrap(), "and to you")
+            .unwrap();
+        until(|| {
+            let words = heard(&ada, topic);
+            words.into_iter().find(|(_, words)| words == "and to you")
+        });
+        stopper.stop();
+        running.join().unwrap();
+    });
+}
+
+/// Waits for something that comes by itself.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn whoever_dies_between_two_steps_makes_nothing_twice() {
     for world in [World::sqlite(), World::postgres()] {
         let house = House::new(world, meeting(Policy::Accept));

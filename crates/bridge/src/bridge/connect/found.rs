@@ -103,13 +103,9 @@ impl Bridge<'_> {
     pub(in super::super) fn recorded(
         &self,
         topic: &TopicRow,
-        bytes: &[u8],
+        operation: Operation,
         message: &MessageFacts,
     ) -> Result<Meaning, Refusal> {
-        let operation = match read(bytes, Place::Outbound) {
-            Ok((operation, _)) => operation,
-            Err(refused) => return Ok(nothing(RecordState::Unreadable, refused.to_string())),
-        };
         let payer = message.payer;
         let owner = self.inbox.agent_of_account(&payer.to_string())?;
         let Some((_, own)) = owner.filter(|(owner, _)| owner.as_str() == topic.name) else {

@@ -8,7 +8,7 @@ use inbox_ops::Inbox;
 use inbox_store::{ConnectionRow, FailPoint, ProposalRow};
 
 use super::super::Bridge;
-use super::super::speak::{MIRROR_PATIENCE, is_over};
+use super::super::once::{MIRROR_PATIENCE, is_over};
 use crate::Hbar;
 use crate::net::Net;
 use crate::told::Told;
@@ -124,7 +124,7 @@ impl Bridge<'_> {
         if let Some(text) = slot.begun(step)
             && let Ok(begun) = text.parse::<TransactionId>()
         {
-            if is_over(&text) {
+            if is_over(&begun) {
                 // It can no longer happen: what the mirror has is all that there is.
                 match net.mirror().outcome(&begun, MIRROR_PATIENCE).told()? {
                     Some(facts) if facts.is_done() => {
