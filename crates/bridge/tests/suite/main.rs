@@ -2,6 +2,8 @@
 
 // Helpers of theirs are tests too, which clippy knows only by the attribute.
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod elsewhere;
@@ -13,6 +15,8 @@ mod field;
 mod files;
 #[cfg(test)]
 mod flood;
+#[cfg(test)]
+mod house;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
@@ -35,3 +39,5 @@ mod shares;
 mod spoofs;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod threads;
