@@ -126,7 +126,7 @@ impl<'i> Bridge<'i> {
     }
 }
 
-fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
+pub(crate) fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
     let text = topic.topic.as_deref().unwrap_or_default();
     text.parse().map_err(|_| {
         Refusal::new(

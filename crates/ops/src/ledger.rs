@@ -11,9 +11,12 @@ use serde_json::Value;
 
 use crate::call::{Inbox, thread};
 
+mod audit;
+mod extra;
 mod hear;
 mod pass;
 
+pub use audit::{Kept, Stray};
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
 

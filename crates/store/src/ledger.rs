@@ -1,5 +1,7 @@
 //! What the store has to do with on the ledger: topics, what is to be said there, and what was found there.
 
+mod audit;
+
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, MessageId, ThreadId};
 
@@ -8,6 +10,8 @@ use crate::row::ThreadRow;
 use crate::sql;
 use crate::tx::Tx;
 use crate::value::Row;
+
+pub use audit::{Stuck, TopicBacklog};
 
 /// What a topic is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -54,7 +54,8 @@ pub use fail::Point as FailPoint;
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
-    Backlog, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord, RecordState, TopicRow,
+    Backlog, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord, RecordState, Stuck,
+    TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};

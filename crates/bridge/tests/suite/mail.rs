@@ -17,17 +17,17 @@ use inbox_testkit::world::{World, by};
 use crate::stage::{Player, Stage, holder};
 
 /// Two agents of one store who are on the ledger, and the file of their keys.
-struct Post {
-    stage: Stage,
-    world: World,
-    inbox: Inbox,
-    ada: Player,
-    ben: Player,
-    folder: TempDir,
+pub(crate) struct Post {
+    pub(crate) stage: Stage,
+    pub(crate) world: World,
+    pub(crate) inbox: Inbox,
+    pub(crate) ada: Player,
+    pub(crate) ben: Player,
+    pub(crate) folder: TempDir,
 }
 
 impl Post {
-    fn new(world: World) -> Self {
+    pub(crate) fn new(world: World) -> Self {
         Post::with(world, Inbound::Public)
     }
 
@@ -69,17 +69,17 @@ impl Post {
         post
     }
 
-    fn keys(&self) -> Keys {
+    pub(crate) fn keys(&self) -> Keys {
         Keys::open(&self.folder.path().join("keys"), "local").unwrap()
     }
 
-    fn bridge<'i>(&self, inbox: &'i Inbox) -> Bridge<'i> {
+    pub(crate) fn bridge<'i>(&self, inbox: &'i Inbox) -> Bridge<'i> {
         let keys = self.folder.path().join("keys");
         Bridge::new(inbox, self.stage.network.clone(), keys).unwrap()
     }
 
     /// Turns until there is nothing to do.
-    fn settle(&self) -> Turn {
+    pub(crate) fn settle(&self) -> Turn {
         let mut bridge = self.bridge(&self.inbox);
         let mut all = Turn::default();
         loop {
@@ -94,7 +94,7 @@ impl Post {
         }
     }
 
-    fn send(&self, priority: Priority, subject: &str, body: &str) -> inbox_ops::Posted {
+    pub(crate) fn send(&self, priority: Priority, subject: &str, body: &str) -> inbox_ops::Posted {
         let request = Send {
             to: vec!["ben".parse().unwrap()],
             subject: Some(subject.into()),
@@ -106,7 +106,7 @@ impl Post {
     }
 
     /// What Ben has not read.
-    fn unread(&self) -> Vec<String> {
+    pub(crate) fn unread(&self) -> Vec<String> {
         let read = Read {
             peek: true,
             ..Read::default()
@@ -118,12 +118,12 @@ impl Post {
             .collect()
     }
 
-    fn states(&self) -> Vec<(RecordState, i64)> {
+    pub(crate) fn states(&self) -> Vec<(RecordState, i64)> {
         self.inbox.ledger_standing().unwrap().records
     }
 }
 
-fn both(test: fn(Post)) {
+pub(crate) fn both(test: fn(Post)) {
     test(Post::new(World::sqlite()));
     test(Post::new(World::postgres()));
 }

@@ -2,6 +2,8 @@
 
 // Helpers of theirs are tests too, which clippy knows only by the attribute.
 #[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod files;
@@ -9,6 +11,8 @@ mod files;
 mod keys;
 #[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod proof;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]

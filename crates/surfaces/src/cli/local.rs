@@ -12,8 +12,11 @@ mod migrate;
 mod monitor;
 mod presence;
 mod process;
+mod proof;
 mod serve;
 mod setup;
+mod up;
+mod verify;
 mod wire;
 
 use std::path::Path;
@@ -38,6 +41,8 @@ pub(crate) const NAMES: &[&str] = &[
     "serve",
     "up",
     "bridge",
+    "verify",
+    "proof",
     "devnet",
     "hcs",
     "setup",
@@ -73,6 +78,8 @@ fn describe(command: Command, name: &str) -> Command {
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "bridge" => bridge::describe(command),
+        "verify" => verify::describe(command),
+        "proof" => proof::describe(command),
         "devnet" => devnet::describe(command),
         "hcs" => hcs::describe(command),
         "setup" => setup::describe(command),
@@ -110,6 +117,8 @@ pub(crate) fn run(
         "up" => serve::up(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
+        "verify" => verify::run(matches, context),
+        "proof" => proof::run(matches, context),
         name if name.starts_with("hcs ") => hcs::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),

@@ -36,6 +36,8 @@ const COMMANDS: &[&str] = &[
     "session",
     "wire",
     "bridge",
+    "verify",
+    "proof",
     "devnet",
     "hcs",
     "config",

@@ -77,7 +77,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
 }
 
 /// The network that the store's record lives on.
-fn network(inbox: &Inbox) -> Result<Network, Refusal> {
+pub(super) fn network(inbox: &Inbox) -> Result<Network, Refusal> {
     let Some(name) = &inbox.config().ledger.network else {
         return Err(
             Refusal::input("this store is on no ledger: ledger.network is not set").hint(
@@ -116,7 +116,7 @@ fn until_idle(bridge: &mut Bridge<'_>) -> Result<Turn, Refusal> {
     }
 }
 
-fn until_told(bridge: &mut Bridge<'_>, told: &Receiver<()>) -> Result<Turn, Refusal> {
+pub(super) fn until_told(bridge: &mut Bridge<'_>, told: &Receiver<()>) -> Result<Turn, Refusal> {
     let mut pause = PAUSE;
     loop {
         let turn = bridge.turn()?;

@@ -18,7 +18,8 @@ use inbox_core::Refusal;
 
 use crate::cli::{Context, Ended};
 use ground::Ground;
-pub(super) use ground::{keys_path, network};
+pub(super) use ground::{keys_path, network, patron};
+pub(super) use provision::record;
 
 const EVERYWHERE: &str = "On every command of hcs";
 

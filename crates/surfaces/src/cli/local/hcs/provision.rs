@@ -70,32 +70,10 @@ impl Roster {
     }
 
     fn record(&self, agent: &Agent, done: &Provisioned) -> Result<(), Refusal> {
-        let ids = [
-            done.me.account.to_string(),
-            done.me.inbound_topic.to_string(),
-            done.me.outbound_topic.to_string(),
-        ];
-        let kept = [
-            &agent.account_id,
-            &agent.inbound_topic_id,
-            &agent.outbound_topic_id,
-        ];
-        if kept
-            .iter()
-            .zip(&ids)
-            .all(|(kept, id)| kept.as_ref() == Some(id))
-        {
-            return Ok(());
+        match record(agent, done)? {
+            Some(request) => self.call(&request).map(drop),
+            None => Ok(()),
         }
-        let [account, inbound, outbound] = ids.map(|id| id.parse::<Label>());
-        let request = AgentSet {
-            slug: Some(agent.agent_id.clone()),
-            account_id: Some(account?),
-            inbound_topic_id: Some(inbound?),
-            outbound_topic_id: Some(outbound?),
-            ..AgentSet::default()
-        };
-        self.call(&request).map(drop)
     }
 
     /// A test may let the program die at every moment of a step.
@@ -113,6 +91,38 @@ impl Roster {
             });
         }))
     }
+}
+
+/// What has to be changed on the roster for it to record what an agent has; nothing when it does.
+pub(in crate::cli::local) fn record(
+    agent: &Agent,
+    done: &Provisioned,
+) -> Result<Option<AgentSet>, Refusal> {
+    let ids = [
+        done.me.account.to_string(),
+        done.me.inbound_topic.to_string(),
+        done.me.outbound_topic.to_string(),
+    ];
+    let kept = [
+        &agent.account_id,
+        &agent.inbound_topic_id,
+        &agent.outbound_topic_id,
+    ];
+    if kept
+        .iter()
+        .zip(&ids)
+        .all(|(kept, id)| kept.as_ref() == Some(id))
+    {
+        return Ok(None);
+    }
+    let [account, inbound, outbound] = ids.map(|id| id.parse::<Label>());
+    Ok(Some(AgentSet {
+        slug: Some(agent.agent_id.clone()),
+        account_id: Some(account?),
+        inbound_topic_id: Some(inbound?),
+        outbound_topic_id: Some(outbound?),
+        ..AgentSet::default()
+    }))
 }
 
 fn names(ground: &Ground<'_>, roster: &Roster) -> Result<Vec<AgentName>, Refusal> {
