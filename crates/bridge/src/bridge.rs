@@ -3,25 +3,41 @@
 //! A bridge has topics for a while, under a lease; another takes over those of one that is gone. Everything that it does can be done again:
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
+mod alarm;
+mod crew;
 mod listen;
 mod meaning;
+mod profiles;
+mod reading;
+mod run;
 mod speak;
+mod streams;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::{Assembler, Participant};
+use inbox_hcs::Participant;
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
-use inbox_store::TopicRow;
+use inbox_store::{FailPoint, TopicRow};
+use tokio::runtime::Runtime;
 
 use crate::keys::Keys;
-use crate::net::Net;
+use crate::net::{self, Net};
+
+use alarm::Alarm;
+use reading::Reading;
+pub use run::Stopper;
 
 /// How long a bridge has a topic, in milliseconds: as long as nobody takes over from one that is gone.
 const LEASE_MS: i64 = 30_000;
+
+/// How often that is said again.
+const RENEWAL: Duration = Duration::from_secs(10);
 
 /// Who speaks: an agent with its key on the network.
 struct Speaker {
@@ -29,13 +45,8 @@ struct Speaker {
     me: Participant,
 }
 
-/// How far a topic was read that has messages in pieces.
-#[derive(Default)]
-struct Reading {
-    assembler: Assembler,
-    /// The last piece that was read.
-    seen: i64,
-}
+/// How far each topic was read.
+type Readings = HashMap<i64, Reading>;
 
 /// A bridge.
 pub struct Bridge<'i> {
@@ -44,8 +55,13 @@ pub struct Bridge<'i> {
     keys: PathBuf,
     name: String,
     mirror: Mirror,
-    speakers: HashMap<AgentName, Speaker>,
-    readings: HashMap<i64, Reading>,
+    runtime: Arc<Runtime>,
+    speakers: Mutex<HashMap<AgentName, Arc<Speaker>>>,
+    readings: Readings,
+    alarm: Arc<Alarm>,
+    /// When the leases were renewed.
+    renewed: Mutex<Instant>,
+    profiles: Mutex<profiles::Profiles>,
 }
 
 /// What one turn of a bridge has done.
@@ -55,8 +71,17 @@ pub struct Turn {
     pub sent: u64,
     /// How many messages were taken in.
     pub taken: u64,
+    /// How many messages and pieces of messages were read.
+    pub read: u64,
     /// How much could not be done now.
     pub problems: u64,
+}
+
+impl Turn {
+    /// Whether there was nothing to do, or nothing that could be done.
+    pub const fn is_idle(&self) -> bool {
+        self.sent + self.taken + self.read == 0
+    }
 }
 
 impl<'i> Bridge<'i> {
@@ -66,30 +91,30 @@ impl<'i> Bridge<'i> {
             .map_err(|error| Refusal::new(Code::Internal, format!("no random numbers: {error}")))?;
         Ok(Bridge {
             inbox,
-            mirror: network.reader(),
+            // What does not come now is asked for again in a later turn.
+            mirror: network.reader().trying_once(),
             network,
             keys,
             name: format!("{:x}-{random:x}", std::process::id()),
-            speakers: HashMap::new(),
+            runtime: net::runtime()?,
+            speakers: Mutex::default(),
             readings: HashMap::new(),
+            alarm: Arc::default(),
+            renewed: Mutex::new(Instant::now()),
+            profiles: Mutex::default(),
         })
     }
 
-    /// Says what waits and takes in what is there, once for every topic that no other bridge has. What the network does not do now is tried
-    /// again in a later turn; what the store does not do ends it.
+    /// Says what waits and takes in what is there, once for every topic that is this bridge's share, and up to a bound for each. What
+    /// the network does not do now is tried again in a later turn; what the store does not do ends it.
     pub fn turn(&mut self) -> Result<Turn, Refusal> {
         let mut turn = Turn::default();
-        for topic in self.inbox.ledger_topics(&self.name, LEASE_MS)? {
-            self.speak(&topic, &mut turn)?;
-            if let Err(refusal) = self.listen(&topic, &mut turn) {
-                if refusal.code != Code::Ledger {
-                    return Err(refusal);
-                }
-                turn.problems += 1;
-                self.inbox
-                    .set_topic_problem(topic.topic_no, &refusal.message)?;
-            }
-        }
+        let topics = self.hold()?;
+        self.speak(&topics, &mut turn)?;
+        let mut readings = std::mem::take(&mut self.readings);
+        readings.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
+        self.listen(topics, &mut readings, &mut turn)?;
+        self.readings = readings;
         Ok(turn)
     }
 
@@ -98,31 +123,50 @@ impl<'i> Bridge<'i> {
         self.inbox.leave_topics(&self.name)
     }
 
-    /// The agent with its key, as it stands in the file of keys.
-    fn speaker(&mut self, name: &AgentName) -> Result<&Speaker, Refusal> {
-        if !self.speakers.contains_key(name) {
-            let holder = Keys::open(&self.keys, &self.network.name)?.get(name.as_str())?;
-            let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound)
-            else {
-                return Err(Refusal::new(
-                    Code::AgentNotFound,
-                    format!("{name} has no topics in the file of keys"),
-                )
-                .hint("inbox hcs provision makes them"));
-            };
-            let speaker = Speaker {
-                net: Net::open(&self.network, holder.account, holder.key)?,
-                me: Participant {
-                    account: holder.account,
-                    inbound_topic,
-                    outbound_topic,
-                },
-            };
-            self.speakers.insert(name.clone(), speaker);
+    /// Its share of the topics, for a while.
+    fn hold(&self) -> Result<Vec<TopicRow>, Refusal> {
+        self.follow_roster()?;
+        let topics = self.inbox.ledger_topics(&self.name, LEASE_MS)?;
+        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Ok(topics)
+    }
+
+    /// Renews its leases, if it is time.
+    fn renew(&self) -> Result<(), Refusal> {
+        let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+        if renewed.elapsed() >= RENEWAL {
+            self.inbox.renew_topics(&self.name, LEASE_MS)?;
+            *renewed = Instant::now();
         }
-        self.speakers
-            .get(name)
-            .ok_or_else(|| Refusal::new(Code::Internal, "a speaker that was just made is gone"))
+        Ok(())
+    }
+
+    /// The agent with its key, as it stands in the file of keys.
+    fn speaker(&self, name: &AgentName) -> Result<Arc<Speaker>, Refusal> {
+        let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = speakers.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        let holder = Keys::open(&self.keys, &self.network.name)?.get(name.as_str())?;
+        crate::provision::is_there(&self.mirror, name.as_str(), &holder)?;
+        let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound) else {
+            return Err(Refusal::new(
+                Code::AgentNotFound,
+                format!("{name} has no topics in the file of keys"),
+            )
+            .hint("inbox hcs provision makes them"));
+        };
+        let reach = self.inbox.store().reacher();
+        let net = Net::open_on(&self.runtime, &self.network, holder.account, holder.key)
+            .telling(Arc::new(move || reach(FailPoint::LedgerAfterSend)));
+        let me = Participant {
+            account: holder.account,
+            inbound_topic,
+            outbound_topic,
+        };
+        let speaker = Arc::new(Speaker { net, me });
+        speakers.insert(name.clone(), Arc::clone(&speaker));
+        Ok(speaker)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use inbox_core::Refusal;
+use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, Assembler, Piece, Sequence, Timestamp, TopicId};
 use inbox_hedera::mirror::{MessageFacts, Mirror};
 
@@ -53,7 +53,19 @@ pub fn messages(
     mut see: impl FnMut(Said) -> Result<ControlFlow<()>, Refusal>,
 ) -> Result<(), Refusal> {
     let mut assembler = Assembler::default();
+    let mut next = after.map_or(1, |after| after.get() + 1);
     pieces(mirror, topic, after, |message| {
+        // A mirror that leaves something out is asked again another time.
+        if message.sequence.get() != next {
+            let found = message.sequence;
+            return Err(Refusal::new(
+                Code::Ledger,
+                format!(
+                    "message {found} of {topic} follows on the mirror, and {next} was expected"
+                ),
+            ));
+        }
+        next += 1;
         let piece = piece(message);
         let added = assembler.add(message.sequence, message.payer, piece, &message.message);
         match added {

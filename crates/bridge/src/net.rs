@@ -1,6 +1,6 @@
 //! A network, for one who pays: what it is asked to do, and its mirror.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, Operation, Sequence, TopicId, TransactionMemo};
@@ -37,7 +37,7 @@ pub enum Fees {
 
 /// A network, for one who pays.
 pub struct Net {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     client: Client,
     mirror: Mirror,
     account: AccountId,
@@ -48,23 +48,28 @@ pub struct Net {
 impl Net {
     /// The network, for the account that pays with this key.
     pub fn open(network: &Network, account: AccountId, key: PrivateKey) -> Result<Self, Refusal> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+        Ok(Net::open_on(&runtime()?, network, account, key))
+    }
+
+    /// The same, whose work is done on a runtime that others share.
+    pub(crate) fn open_on(
+        runtime: &Arc<Runtime>,
+        network: &Network,
+        account: AccountId,
+        key: PrivateKey,
+    ) -> Self {
         let number = i64::try_from(account.number()).unwrap_or(i64::MAX);
         let operator = Operator {
             account: number,
             key,
         };
-        Ok(Net {
+        Net {
             client: network.client(operator),
-            runtime,
+            runtime: Arc::clone(runtime),
             mirror: network.reader(),
             account,
             last: Mutex::new(None),
-        })
+        }
     }
 
     /// The same, which tells whoever that a transaction may have been taken.
@@ -261,6 +266,16 @@ impl Net {
     pub fn topic(&self, id: TopicId) -> Result<TopicFacts, Refusal> {
         topic(&self.mirror, id)
     }
+}
+
+/// One thread for all that waits for the network.
+pub(crate) fn runtime() -> Result<Arc<Runtime>, Refusal> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map(Arc::new)
+        .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))
 }
 
 /// An account that is to be made.

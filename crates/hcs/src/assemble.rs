@@ -14,6 +14,9 @@ const MAX_OF_ONE: usize = 4;
 /// The most open messages.
 const MAX_OPEN: usize = 256;
 
+/// How long the pieces of one message may take to come, in seconds: whoever sends them has two minutes for each, and sends them at once.
+const MAX_SECONDS: u64 = 600;
+
 /// Which piece of which message it is. The transaction of the first piece names the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
@@ -43,6 +46,7 @@ pub struct Whole {
 #[derive(Debug, Clone)]
 struct Open {
     first: Sequence,
+    begun: Option<Timestamp>,
     total: u32,
     pieces: BTreeMap<u32, Vec<u8>>,
 }
@@ -59,6 +63,35 @@ impl Assembler {
     pub fn add(
         &mut self,
         sequence: Sequence,
+        payer: AccountId,
+        piece: Option<Piece>,
+        bytes: &[u8],
+    ) -> Result<Option<Whole>, Refused> {
+        self.take(sequence, None, payer, piece, bytes)
+    }
+
+    /// The same of one that came at this moment: what was begun long before it is given up.
+    pub fn add_at(
+        &mut self,
+        (sequence, time): (Sequence, Timestamp),
+        payer: AccountId,
+        piece: Option<Piece>,
+        bytes: &[u8],
+    ) -> Result<Option<Whole>, Refused> {
+        let is_over = |open: &Open| {
+            let begun = open.begun.map(Timestamp::seconds);
+            begun.is_some_and(|begun| begun.saturating_add(MAX_SECONDS) < time.seconds())
+        };
+        let before = self.open.len();
+        self.open.retain(|_, open| !is_over(open));
+        self.dropped += u64::try_from(before - self.open.len()).unwrap_or_default();
+        self.take(sequence, Some(time), payer, piece, bytes)
+    }
+
+    fn take(
+        &mut self,
+        sequence: Sequence,
+        time: Option<Timestamp>,
         payer: AccountId,
         piece: Option<Piece>,
         bytes: &[u8],
@@ -85,6 +118,7 @@ impl Assembler {
         }
         let open = self.open.entry(key).or_insert_with(|| Open {
             first: sequence,
+            begun: time,
             total: piece.total,
             pieces: BTreeMap::new(),
         });
@@ -130,6 +164,11 @@ impl Assembler {
     /// The first piece of a message that is not whole.
     pub fn first_open(&self) -> Option<Sequence> {
         self.open.values().map(|open| open.first).min()
+    }
+
+    /// The first piece of each message that is not whole.
+    pub fn firsts(&self) -> impl Iterator<Item = Sequence> {
+        self.open.values().map(|open| open.first)
     }
 
     /// How many messages are not whole.
@@ -239,6 +278,24 @@ mod tests {
             .unwrap();
         let other = assembler.add(sequence(2), account(1), Some(piece(1, 1, 2, 4)), b"x");
         assert!(matches!(other, Err(Refused::Piece(_))));
+    }
+
+    #[test]
+    fn what_was_begun_long_ago_is_given_up() {
+        let at = |number, seconds| (sequence(number), Timestamp::new(seconds, 0).unwrap());
+        let mut assembler = Assembler::default();
+        let begun = |of, part| Some(piece(of, 1, part, 2));
+        let added = assembler.add_at(at(1, 1_000), account(1), begun(1, 1), b"a");
+        assert_eq!(added, Ok(None));
+        let added = assembler.add_at(at(2, 1_500), account(2), begun(2, 1), b"x");
+        assert_eq!(added, Ok(None));
+        assert_eq!(assembler.first_open(), Some(sequence(1)));
+        let other = assembler.add_at(at(3, 1_601), account(6), None, b"other");
+        assert!(other.unwrap().is_some());
+        assert_eq!((assembler.open(), assembler.dropped()), (1, 1));
+        assert_eq!(assembler.first_open(), Some(sequence(2)));
+        let whole = assembler.add_at(at(4, 2_100), account(2), begun(2, 2), b"y");
+        assert_eq!(whole.unwrap().unwrap().bytes, b"xy");
     }
 
     #[test]

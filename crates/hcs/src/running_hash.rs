@@ -75,6 +75,18 @@ impl RunningHash {
         bytes.try_into().ok().map(RunningHash)
     }
 
+    /// A hash as it is written: 96 digits.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut bytes = [0; 48];
+        if text.len() != 2 * bytes.len() || !text.is_ascii() {
+            return None;
+        }
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some(RunningHash(bytes))
+    }
+
     /// Its bytes.
     pub const fn as_bytes(&self) -> &[u8; 48] {
         &self.0
@@ -172,6 +184,17 @@ mod tests {
             "870ed0e917f43b03b170c7ef2699092dadff4992cb1e553ea0ac3a666dcf30d44bbc2c91ca4a18cc0643ab2ca2ff8450",
         ),
     ];
+
+    #[test]
+    fn a_hash_is_read_as_it_is_written() {
+        for (_, text) in VECTORS {
+            let hash = RunningHash::read(text).unwrap();
+            assert_eq!(hash.to_string(), text);
+            assert_eq!(RunningHash::read(&text[1..]), None);
+            assert_eq!(RunningHash::read(&text.replace('f', "g")), None);
+        }
+        assert_eq!(RunningHash::read(&"é".repeat(48)), None);
+    }
 
     #[test]
     fn the_hashes_are_those_of_the_network() {

@@ -79,6 +79,7 @@ pub enum MirrorError {
 pub struct Mirror {
     base: String,
     agent: Agent,
+    tries: u32,
 }
 
 /// What came of one request: the answer, or what went wrong and how long the mirror asks to be left alone.
@@ -98,7 +99,14 @@ impl Mirror {
         Mirror {
             base: base.trim_end_matches('/').to_owned(),
             agent: config.build().new_agent(),
+            tries: TRIES,
         }
+    }
+
+    /// The same, which tries nothing twice: for whoever comes again by itself.
+    pub fn trying_once(mut self) -> Self {
+        self.tries = 1;
+        self
     }
 
     /// Where it is.
@@ -121,7 +129,7 @@ impl Mirror {
                 MirrorError::Status { status, .. } => *status == 429 || *status >= 500,
                 _ => false,
             };
-            if !may_pass || tries == TRIES {
+            if !may_pass || tries >= self.tries {
                 return Err(error);
             }
             tries += 1;

@@ -115,6 +115,11 @@ impl Network {
         Subscription::new(&self.stream, topic, since)
     }
 
+    /// A connection to its mirror's streams, which several subscriptions may share.
+    pub fn stream_channel(&self) -> std::sync::Arc<crate::grpc::Channel> {
+        Subscription::channel(&self.stream)
+    }
+
     /// The same with the nodes of the mirror's address book, if it is a public network by name. Any other keeps the nodes that it was
     /// given: what is behind a door of its own may call its nodes by names that mean nothing here.
     pub fn with_address_book(self) -> Result<Self, MirrorError> {

@@ -2,6 +2,7 @@
 //!
 //! Who paid for a message is not in the stream. Whoever has to know asks [`crate::mirror::Mirror::message`].
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use inbox_hcs::{Piece, Sequence, Timestamp, TopicId};
@@ -99,7 +100,7 @@ pub enum StreamError {
 
 /// The messages of a topic, as they come.
 pub struct Subscription {
-    channel: Channel,
+    channel: Arc<Channel>,
     topic: TopicId,
     since: Since,
     /// The last message that was given.
@@ -130,9 +131,19 @@ enum Step {
 impl Subscription {
     /// The messages of a topic from a mirror that streams at `host:port`.
     pub fn new(address: &str, topic: TopicId, since: Since) -> Self {
+        Subscription::over(Subscription::channel(address), topic, since)
+    }
+
+    /// A connection to a mirror that streams at `host:port`, which several subscriptions may share.
+    pub fn channel(address: &str) -> Arc<Channel> {
+        // Calls have no time of their own here: a stream is as long as it is.
+        Arc::new(Channel::to(address, None, PATIENCE))
+    }
+
+    /// The messages of a topic over a connection that others share.
+    pub fn over(channel: Arc<Channel>, topic: TopicId, since: Since) -> Self {
         Subscription {
-            // Calls have no time of their own here: a stream is as long as it is.
-            channel: Channel::to(address, None, PATIENCE),
+            channel,
             topic,
             since,
             last: None,
@@ -153,6 +164,16 @@ impl Subscription {
     pub fn place(&self) -> Since {
         self.last
             .map_or(self.since, |(sequence, time)| Since::After(sequence, time))
+    }
+
+    /// Has the stream opened if it is not: whether it is there now.
+    pub async fn is_open(&mut self) -> bool {
+        if self.stream.is_none()
+            && let Ok(opened) = self.open().await
+        {
+            self.stream = Some((opened, Instant::now()));
+        }
+        self.stream.is_some()
     }
 
     /// The next message, as soon as there is one. It may be given up at any time, and nothing is lost.

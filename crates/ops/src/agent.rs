@@ -3,7 +3,7 @@
 use inbox_core::{
     Agent, AgentKind, AgentName, Code, EventId, Label, Refusal, Scope, Thread, limit, name,
 };
-use inbox_store::{Abort, AgentDetails, Labels, ThreadFilter, Tx};
+use inbox_store::{Abort, AgentDetails, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,15 @@ use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_free};
 use crate::page::Page;
 use crate::read::count_unread;
 
+mod work;
+
+use work::{HELD, work};
+pub use work::{Holding, Work};
+
 /// Declares a request that sets what is kept of an agent.
+/// What takes an id of the ledger away.
+const NONE: &str = "none";
+
 macro_rules! agent_request {
     ($(#[$doc:meta])* $request:ident) => {
         $(#[$doc])*
@@ -31,13 +39,13 @@ macro_rules! agent_request {
             /// Say who it is, in prose, where it has no card
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub persona: Option<String>,
-            /// Give its account on the ledger
+            /// Give its account on the ledger; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub account_id: Option<Label>,
-            /// Give the topic that it receives on
+            /// Give the topic that it receives on; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub inbound_topic_id: Option<Label>,
-            /// Give the topic that it writes on
+            /// Give the topic that it writes on; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub outbound_topic_id: Option<Label>,
             /// Give its card
@@ -92,9 +100,13 @@ macro_rules! agent_request {
                     (&self.inbound_topic_id, &mut agent.inbound_topic_id),
                     (&self.outbound_topic_id, &mut agent.outbound_topic_id),
                 ] {
-                    if let Some(id) = given {
-                        on_ledger(id.as_str())?;
-                        *kept = Some(id.to_string());
+                    match given {
+                        None => {}
+                        Some(none) if none.as_str() == NONE => *kept = None,
+                        Some(id) => {
+                            on_ledger(id.as_str())?;
+                            *kept = Some(id.to_string());
+                        }
                     }
                 }
                 if let Some(card) = &self.card {
@@ -124,6 +136,9 @@ pub struct AgentList {
     /// List only agents of this kind
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
+    /// Say also what each holds, in which programs it runs, and how much it has not read
+    #[serde(default)]
+    pub work: bool,
 }
 
 /// Show one agent: who it is, what it holds and how much it has not read
@@ -164,6 +179,9 @@ pub struct OneAgent {
 pub struct Agents {
     /// The agents, by name.
     pub agents: Vec<Agent>,
+    /// What each does, in the same order; `agent list --work` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub work: Vec<Work>,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -235,8 +253,15 @@ impl Operation for AgentList {
                 ..details.agent
             });
             let agents = agents.filter(|agent| self.kind.is_none_or(|kind| kind == agent.kind));
+            let agents: Vec<Agent> = agents.collect();
+            let work = if self.work {
+                work(tx, &agents)?
+            } else {
+                Vec::new()
+            };
             Ok(Agents {
-                agents: agents.collect(),
+                agents,
+                work,
                 next_event_id,
             })
         })
@@ -255,19 +280,14 @@ impl Operation for AgentShow {
             let details = details(tx, &self.slug)?;
             let reader = tx.reader(&self.slug, None)?;
             let (unread, _) = count_unread(tx, &reader)?;
-            let held = ThreadFilter {
-                status: vec![
-                    inbox_core::Status::Claimed,
-                    inbox_core::Status::InProgress,
-                    inbox_core::Status::Blocked,
-                ],
-                assigned_to: Some(self.slug.to_string()),
-                labels: Labels::default(),
-                ..ThreadFilter::default()
-            };
-            let holds = tx.list(&held, 100)?.into_iter().map(|row| row.thread);
+            let mut holds: Vec<Thread> = Vec::new();
+            for row in tx.held_threads(HELD)? {
+                if row.holder.as_ref() == Some(&self.slug) {
+                    holds.push(row.thread);
+                }
+            }
             Ok(OneAgent {
-                holds: Some(holds.collect()),
+                holds: Some(holds),
                 unread: Some(unread),
                 next_event_id,
                 ..one(details.agent)

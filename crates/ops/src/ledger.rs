@@ -4,9 +4,14 @@
 //! it; urgent mail, answers and what changes a thread are delivered at once and confirmed later. What the topics hold comes back
 //! through here, each message in one transaction with how far its topic was taken in.
 
+use std::collections::BTreeMap;
+
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, Refusal};
-use inbox_store::{Backlog, LedgerRecord, Outgoing, RecordState, TopicPlace, TopicRow};
+use inbox_store::{
+    Abort, Backlog, Cursor, FLOOD, FailPoint, LedgerRecord, Outgoing, RecordState, TopicPlace,
+    TopicRow, Tx,
+};
 use serde_json::Value;
 
 use crate::call::{Inbox, thread};
@@ -42,6 +47,37 @@ pub enum Meaning {
     Nothing(RecordState, String),
 }
 
+impl Meaning {
+    /// Whether what comes after it on the topic means the same without it.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Meaning::Said { .. } | Meaning::Nothing(..))
+    }
+
+    /// Whether it names the message that an earlier one is, which must be in the store before it.
+    pub fn follows(&self, earlier: &Meaning) -> bool {
+        let (Meaning::Said { wire, .. }, Meaning::Said { wire: before, .. }) = (self, earlier)
+        else {
+            return false;
+        };
+        let is_named = |key: &str| {
+            wire.get(key)
+                .is_some_and(|uid| before.get(UID) == Some(uid))
+        };
+        is_named(UID) || is_named(THREAD)
+    }
+}
+
+/// A message that was found on a topic, and what it means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// How far the topic is done with it: not to its end while a message before it is not whole.
+    pub to: Cursor,
+    /// The message.
+    pub record: LedgerRecord,
+    /// What it means.
+    pub meaning: Meaning,
+}
+
 /// Something that is to be said, with all that it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaving {
@@ -60,12 +96,14 @@ pub struct Standing {
     pub backlog: Backlog,
     /// The topics.
     pub topics: Vec<TopicRow>,
-    /// How many messages were found, by what became of them.
+    /// How many messages were found and kept, by what became of them.
     pub records: Vec<(RecordState, i64)>,
+    /// How many more counted for nothing and were only counted, because their payers write too many.
+    pub floods: i64,
 }
 
 impl Inbox {
-    /// The topics that a bridge may have: those of every agent that has one, and that no other bridge has.
+    /// The share of a bridge in the topics of every agent that has one: as many as there are for each bridge that is here.
     pub fn ledger_topics(&self, bridge: &str, for_ms: i64) -> Result<Vec<TopicRow>, Refusal> {
         let written = self.store().write(|tx| {
             for details in tx.agents(None)? {
@@ -75,15 +113,16 @@ impl Inbox {
                     tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
                 }
             }
-            let mut held = Vec::new();
-            for topic in tx.topics(Some(bridge))? {
-                if topic.topic.is_some() && tx.hold_topic(topic.topic_no, bridge, for_ms)? {
-                    held.push(topic);
-                }
-            }
-            Ok(held)
+            Ok(tx.share_topics(bridge, for_ms)?)
         })?;
         Ok(written.value)
+    }
+
+    /// Keeps for a bridge what it has, for a while.
+    pub fn renew_topics(&self, bridge: &str, for_ms: i64) -> Result<(), Refusal> {
+        self.store()
+            .write(|tx| Ok(tx.renew_topics(bridge, for_ms)?))
+            .map(drop)
     }
 
     /// Leaves every topic of a bridge to others.
@@ -109,7 +148,7 @@ impl Inbox {
         self.store().read(|tx| Ok(tx.now()))
     }
 
-    /// What is to be said on a topic, the oldest first.
+    /// What is to be said on a topic, the oldest first; so many of each sender.
     pub fn leaving(&self, topic_no: i64, most: i64) -> Result<Vec<Leaving>, Refusal> {
         self.store().read(|tx| {
             let mut list = Vec::new();
@@ -140,10 +179,44 @@ impl Inbox {
             .map(drop)
     }
 
+    /// Writes down under which id something is about to be said, where it was `before`. Not when the bridge has its topic no more, or
+    /// another was there first.
+    pub fn begin_outgoing(
+        &self,
+        outgoing: &Outgoing,
+        before: Option<&str>,
+        bridge: &str,
+    ) -> Result<bool, Refusal> {
+        let written = self
+            .store()
+            .write(|tx| Ok(tx.begin_outgoing(outgoing, before, bridge)?))?;
+        Ok(written.value)
+    }
+
+    /// When the first of what a bridge has to say may be tried, in milliseconds from now.
+    pub fn next_outgoing(&self, bridge: &str) -> Result<Option<i64>, Refusal> {
+        self.store().read(|tx| {
+            let now = tx.now().0;
+            Ok(tx.next_outgoing(bridge)?.map(|at| (at - now).max(0)))
+        })
+    }
+
+    /// On which topics there is something to say now, of those that a bridge has or that nobody has, and whether it has them.
+    pub fn due_topics(&self, bridge: &str) -> Result<Vec<(i64, bool)>, Refusal> {
+        self.store().read(|tx| Ok(tx.due_topics(bridge)?))
+    }
+
     /// Says what is wrong with a topic.
     pub fn set_topic_problem(&self, topic_no: i64, problem: &str) -> Result<(), Refusal> {
         self.store()
             .write(|tx| Ok(tx.set_topic_problem(topic_no, problem)?))
+            .map(drop)
+    }
+
+    /// Says that nothing is wrong with a topic any more.
+    pub fn clear_topic_problem(&self, topic_no: i64) -> Result<(), Refusal> {
+        self.store()
+            .write(|tx| Ok(tx.clear_topic_problem(topic_no)?))
             .map(drop)
     }
 
@@ -154,25 +227,93 @@ impl Inbox {
                 backlog: tx.backlog()?,
                 topics: tx.topics(None)?,
                 records: tx.count_records()?,
+                floods: tx.count_floods()?,
             })
         })
     }
 
-    /// Takes in the next message of a topic, and goes on to this number, before which nothing is left to take in. `None` when another
-    /// has gone on from there already.
-    pub fn take_in_record(
+    /// Takes in messages of a topic, each with how far the topic is done with it, and goes on to there, where nothing is left to take in.
+    /// All of them are one transaction; if one is refused, each is one. What became of the last one; `None` when another has gone on
+    /// already from where the topic stood.
+    pub fn take_in_found(
         &self,
         topic: &TopicRow,
-        to: i64,
-        record: &LedgerRecord,
-        meaning: &Meaning,
-    ) -> Result<Option<RecordState>, Refusal> {
+        to: &Cursor,
+        findings: &[Finding],
+    ) -> Result<Option<i64>, Refusal> {
+        self.store().reach(FailPoint::BridgeBeforeTaking);
+        let last = findings.last();
+        let taken = last.map_or(topic.taken, |last| topic.taken.max(last.record.sequence));
         let kept = self.store().write(|tx| {
-            if !tx.advance_topic(topic, to, record)? {
+            if !tx.advance_topic(topic, to, taken)? {
                 return Ok(None);
             }
-            if tx.has_record(topic.topic_no, record.sequence)? {
-                return Ok(Some(RecordState::Repeated));
+            self.keep(tx, topic, findings)?;
+            self.store().reach(FailPoint::BridgeBeforeCommit);
+            Ok(Some(taken))
+        });
+        match kept {
+            Ok(written) => {
+                self.store().reach(FailPoint::BridgeAfterCommit);
+                Ok(written.value)
+            }
+            Err(refusal) if refusal.code.exit() == 50 => Err(refusal),
+            // What the rules refuse is kept with the reason, and does not hold up the rest.
+            Err(refusal) => match findings {
+                [] => Err(refusal),
+                [one] => {
+                    let why = format!("{} ({})", refusal.message, refusal.code);
+                    let meaning = Meaning::Nothing(RecordState::Unreadable, why);
+                    let one = Finding {
+                        meaning,
+                        ..one.clone()
+                    };
+                    self.take_in_found(topic, to, &[one])
+                }
+                many => self.take_in_each(topic, to, many),
+            },
+        }
+    }
+
+    fn take_in_each(
+        &self,
+        topic: &TopicRow,
+        to: &Cursor,
+        findings: &[Finding],
+    ) -> Result<Option<i64>, Refusal> {
+        let mut topic = topic.clone();
+        for (index, finding) in findings.iter().enumerate() {
+            let to = if index + 1 == findings.len() {
+                to
+            } else {
+                &finding.to
+            };
+            let one = std::slice::from_ref(finding);
+            let Some(taken) = self.take_in_found(&topic, to, one)? else {
+                return Ok(None);
+            };
+            topic.sequence = to.sequence;
+            topic.taken = taken;
+        }
+        Ok(Some(topic.taken))
+    }
+
+    /// Keeps what was found, and does what it means. What counts for nothing is kept up to a number for each payer.
+    fn keep(&self, tx: &mut Tx<'_>, topic: &TopicRow, findings: &[Finding]) -> Result<(), Abort> {
+        let mut floods: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+        for (
+            index,
+            Finding {
+                record, meaning, ..
+            },
+        ) in findings.iter().enumerate()
+        {
+            if index > 0 {
+                self.store().reach(FailPoint::BridgeMidst);
+            }
+            // An unfinished message before it made the topic be read again.
+            if record.sequence <= topic.taken {
+                continue;
             }
             let mut record = record.clone();
             match meaning {
@@ -182,19 +323,22 @@ impl Inbox {
                 }
                 Meaning::Said { from, wire } => self.hear(tx, topic, &mut record, from, wire)?,
             }
-            tx.keep_record(topic.topic_no, &record)?;
-            Ok(Some(record.state))
-        });
-        match kept {
-            // What the rules refuse is kept with the reason, and does not hold up the rest.
-            Err(refusal) if refusal.code.exit() != 50 => {
-                let meaning = Meaning::Nothing(
-                    RecordState::Unreadable,
-                    format!("{} ({})", refusal.message, refusal.code),
-                );
-                self.take_in_record(topic, to, record, &meaning)
+            if record.state.is_nothing() {
+                let payer = findings[index].record.payer.as_str();
+                let known = match floods.get(payer) {
+                    Some(known) => *known,
+                    None => (tx.flood_of(topic.topic_no, payer)?, 0),
+                };
+                floods.insert(payer, (known.0, known.1 + 1));
+                if known.0 + known.1 >= FLOOD {
+                    continue;
+                }
             }
-            kept => kept.map(|written| written.value),
+            tx.keep_record(topic.topic_no, &record)?;
         }
+        for (payer, (_, more)) in floods {
+            tx.add_flood(topic.topic_no, payer, more)?;
+        }
+        Ok(())
     }
 }

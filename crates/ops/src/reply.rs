@@ -25,6 +25,21 @@ message_request! {
     }
 }
 
+impl Reply {
+    /// A reply in this thread that says nothing yet.
+    pub fn to(thread: ThreadId) -> Self {
+        Reply {
+            thread,
+            to: Vec::new(),
+            kind: None,
+            summary: None,
+            body: None,
+            payload_json: None,
+            artifacts: Vec::new(),
+        }
+    }
+}
+
 impl Operation for Reply {
     const NAME: &'static str = "reply";
     const EFFECT: Effect = Effect::Write;

@@ -13,7 +13,7 @@ use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::page::{Cell, Page};
 
 /// What every secret begins with, so that those who look for leaked ones know it.
-const PREFIX: &str = "inbox_";
+pub(crate) const PREFIX: &str = "inbox_";
 
 /// Make a token with which a program calls as an agent over the network
 ///
@@ -208,13 +208,13 @@ impl Inbox {
     }
 }
 
-fn hash(secret: &str) -> String {
+pub(crate) fn hash(secret: &str) -> String {
     let digest = Sha256::digest(secret.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// So many random bytes, as letters and digits.
-fn random<const BYTES: usize>() -> Result<String, Refusal> {
+pub(crate) fn random<const BYTES: usize>() -> Result<String, Refusal> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)
         .map_err(|error| Refusal::new(Code::Internal, format!("no random numbers: {error}")))?;

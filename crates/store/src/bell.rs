@@ -35,6 +35,8 @@ pub enum Key {
     Thread(ThreadId),
     /// Something that concerns this address.
     Address(String),
+    /// Something that is to be said on the ledger.
+    Ledger,
 }
 
 impl From<&AgentName> for Key {
@@ -63,6 +65,7 @@ impl Key {
             Key::Any => 0,
             Key::Thread(thread) => hash(1, &thread.key().to_le_bytes()),
             Key::Address(text) => hash(2, text.as_bytes()),
+            Key::Ledger => hash(3, b""),
         }
     }
 }

@@ -55,11 +55,23 @@ pub enum Point {
     LedgerAfterReceipt = 32,
     /// The file of keys is about to be written.
     LedgerBeforeSave = 33,
+    /// Something is to be said on a topic, and no id is written down for it.
+    BridgeBeforeId = 34,
+    /// It is written down that something was said.
+    BridgeAfterSaid = 35,
+    /// Messages of a topic were read, and none is taken in.
+    BridgeBeforeTaking = 36,
+    /// Some messages of a batch are taken in, and nothing is committed.
+    BridgeMidst = 37,
+    /// All messages of a batch are taken in, and nothing is committed.
+    BridgeBeforeCommit = 38,
+    /// A batch is committed.
+    BridgeAfterCommit = 39,
 }
 
 impl Point {
     /// Every point.
-    pub const ALL: [Point; 23] = [
+    pub const ALL: [Point; 29] = [
         Point::BeforeLock,
         Point::AfterBegin,
         Point::BeforeCommit,
@@ -83,6 +95,12 @@ impl Point {
         Point::LedgerAfterSend,
         Point::LedgerAfterReceipt,
         Point::LedgerBeforeSave,
+        Point::BridgeBeforeId,
+        Point::BridgeAfterSaid,
+        Point::BridgeBeforeTaking,
+        Point::BridgeMidst,
+        Point::BridgeBeforeCommit,
+        Point::BridgeAfterCommit,
     ];
 }
 

@@ -1,6 +1,7 @@
 //! What the store has to do with on the ledger: topics, what is to be said there, and what was found there.
 
 mod audit;
+mod share;
 
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, MessageId, ThreadId};
@@ -12,6 +13,7 @@ use crate::tx::Tx;
 use crate::value::Row;
 
 pub use audit::{Stuck, TopicBacklog};
+pub use share::FLOOD;
 
 /// What a topic is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,8 +86,21 @@ pub struct TopicRow {
     pub time: Option<String>,
     /// The topic's hash with it.
     pub hash: Option<String>,
+    /// The last message that was judged, which may stand after one that is not whole yet.
+    pub taken: i64,
     /// What is wrong.
     pub problem: Option<String>,
+}
+
+/// A place on a topic up to which everything was taken in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The last message.
+    pub sequence: i64,
+    /// When it was.
+    pub time: Option<String>,
+    /// The topic's hash with it.
+    pub hash: Option<String>,
 }
 
 /// Where a message goes on the ledger beside the store.
@@ -160,6 +175,17 @@ impl RecordState {
             RecordState::Unverified => 4,
             RecordState::Unreadable => 5,
             RecordState::Passed => 6,
+        }
+    }
+
+    /// Whether a message of which this became counts for nothing here.
+    pub const fn is_nothing(self) -> bool {
+        match self {
+            RecordState::Confirmed | RecordState::Taken => false,
+            RecordState::Repeated
+            | RecordState::Unverified
+            | RecordState::Unreadable
+            | RecordState::Passed => true,
         }
     }
 
@@ -256,41 +282,21 @@ impl Tx<'_> {
         rows.iter_mut().map(read_topic).collect()
     }
 
-    /// Takes or keeps a topic for a bridge: whether it has it now.
-    pub fn hold_topic(
-        &mut self,
-        topic_no: i64,
-        bridge: &str,
-        for_ms: i64,
-    ) -> Result<bool, StoreError> {
-        let now = self.now().0;
-        let params = [
-            bridge.into(),
-            (now + for_ms).into(),
-            topic_no.into(),
-            now.into(),
-        ];
-        Ok(self.one_int(&sql::TAKE_TOPIC, &params)?.is_some())
-    }
-
-    /// Leaves every topic of a bridge to others.
-    pub fn leave_topics(&mut self, bridge: &str) -> Result<(), StoreError> {
-        self.put(&sql::LEAVE_TOPICS, &[bridge.into()])
-    }
-
-    /// Goes on in a topic to this number, from where it was. Whether it was still there.
+    /// Goes on in a topic to there, with everything judged up to this message. Whether it was still where it was.
     pub fn advance_topic(
         &mut self,
         topic: &TopicRow,
-        to: i64,
-        last: &Record,
+        to: &Cursor,
+        taken: i64,
     ) -> Result<bool, StoreError> {
         let params = [
-            to.into(),
-            last.time.as_str().into(),
-            last.hash.as_str().into(),
+            to.sequence.into(),
+            to.time.as_deref().into(),
+            to.hash.as_deref().into(),
+            taken.into(),
             topic.topic_no.into(),
             topic.sequence.into(),
+            topic.taken.into(),
         ];
         Ok(self.one_int(&sql::ADVANCE_TOPIC, &params)?.is_some())
     }
@@ -298,6 +304,12 @@ impl Tx<'_> {
     /// Says what is wrong with a topic.
     pub fn set_topic_problem(&mut self, topic_no: i64, problem: &str) -> Result<(), StoreError> {
         self.put(&sql::SET_TOPIC_PROBLEM, &[problem.into(), topic_no.into()])
+    }
+
+    /// Says that nothing is wrong with a topic any more.
+    pub fn clear_topic_problem(&mut self, topic_no: i64) -> Result<(), StoreError> {
+        let none: Option<&str> = None;
+        self.put(&sql::SET_TOPIC_PROBLEM, &[none.into(), topic_no.into()])
     }
 
     /// Has a message said on a topic, and delivered only then if it is held.
@@ -320,10 +332,12 @@ impl Tx<'_> {
             inbox.1.map(|time| time.0).into(),
             now.into(),
         ];
-        self.put(&sql::INSERT_OUTBOX, &params)
+        self.put(&sql::INSERT_OUTBOX, &params)?;
+        self.ring_for_ledger();
+        Ok(())
     }
 
-    /// What is to be said on a topic, the oldest first.
+    /// What is to be said on a topic, the oldest first; so many of each sender.
     pub fn outgoing(&mut self, topic_no: i64, limit: i64) -> Result<Vec<Outgoing>, StoreError> {
         let mut rows = self.rows(&sql::OUTBOX_OF_TOPIC, &[topic_no.into(), limit.into()])?;
         rows.iter_mut()
@@ -422,14 +436,6 @@ impl Tx<'_> {
         self.put(&sql::INSERT_RECORD, &params)
     }
 
-    /// Whether a message of a topic was taken in.
-    pub fn has_record(&mut self, topic_no: i64, sequence: i64) -> Result<bool, StoreError> {
-        let found = self.records(topic_no, sequence - 1, 1)?;
-        Ok(found
-            .first()
-            .is_some_and(|record| record.sequence == sequence))
-    }
-
     /// What was found on a topic after a message.
     pub fn records(
         &mut self,
@@ -462,6 +468,7 @@ fn read_topic(row: &mut Row) -> Result<TopicRow, StoreError> {
         time: row.maybe_text()?,
         hash: row.maybe_text()?,
         problem: row.maybe_text()?,
+        taken: row.int()?,
     })
 }
 

@@ -11,6 +11,7 @@ mod driver;
 mod error;
 mod facts;
 mod fail;
+mod flow;
 pub mod foreign;
 mod foresight;
 mod keep;
@@ -51,11 +52,12 @@ use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
+pub use flow::Happening;
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
-    Backlog, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord, RecordState, Stuck,
-    TopicBacklog, TopicRow,
+    Backlog, Cursor, FLOOD, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord,
+    RecordState, Stuck, TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
@@ -227,6 +229,12 @@ impl Store {
     /// Comes by a point at which a test may let the process die.
     pub fn reach(&self, point: FailPoint) {
         self.armed.reach(point);
+    }
+
+    /// The same, for whoever outlives this borrow of the store.
+    pub fn reacher(&self) -> impl Fn(FailPoint) + Send + Sync + 'static {
+        let armed = self.armed;
+        move |point| armed.reach(point)
     }
 
     /// The doorbell.

@@ -209,6 +209,33 @@ impl Tx<'_> {
         Ok(found)
     }
 
+    /// What was sent to an address before an event, the newest first.
+    pub fn posted_to(
+        &mut self,
+        address: &Address,
+        before: EventId,
+        limit: i64,
+    ) -> Result<Vec<(EventId, Message)>, StoreError> {
+        let Some(address_no) = self.find_address(address)? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for is_acked in [0, 1] {
+            let params = [
+                address_no.into(),
+                is_acked.into(),
+                before.0.into(),
+                limit.into(),
+            ];
+            for mut row in self.rows(&sql::POSTED_TO, &params)? {
+                found.push(row::read_message(&mut row)?);
+            }
+        }
+        found.sort_by_key(|(event, _)| std::cmp::Reverse(*event));
+        found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
     /// How many messages are unread by every address that reaches the reader, counted up to `limit`. One that
     /// came by several addresses is one.
     pub fn count_unread(&mut self, reader: &Reader, limit: i64) -> Result<i64, StoreError> {

@@ -190,6 +190,21 @@ impl Tx<'_> {
         self.threads(&sql::LIST_THREADS, &params)
     }
 
+    /// Threads that somebody holds, or held until a lease ran out; those whose lease ends first, first.
+    pub fn held_threads(&mut self, limit: i64) -> Result<Vec<ThreadRow>, StoreError> {
+        self.threads(&sql::HELD_THREADS, &[limit.into()])
+    }
+
+    /// Threads that a question to an address opened and that are open still, the newest first.
+    pub fn asked_threads(
+        &mut self,
+        reached: &Reached,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
+        let params = [reached.address_no.into(), limit.into()];
+        self.threads(&sql::ASKED_THREADS, &params)
+    }
+
     /// Threads that match and have an event after `after`, each with its newest event; those that
     /// changed longest ago first.
     pub fn list_changed(

@@ -45,6 +45,11 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Notes that there is something to be said on the ledger.
+    pub(crate) fn ring_for_ledger(&mut self) {
+        self.ring(Key::Ledger);
+    }
+
     fn ring(&mut self, key: Key) {
         if !self.rings.contains(&key) {
             self.rings.push(key);

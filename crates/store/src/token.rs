@@ -40,10 +40,11 @@ impl Tx<'_> {
         rows.iter_mut().map(read).collect()
     }
 
-    /// Ends a token.
-    pub fn revoke_token(&mut self, id: &str) -> Result<(), StoreError> {
+    /// Ends a token: whether it had not ended before.
+    pub fn revoke_token(&mut self, id: &str) -> Result<bool, StoreError> {
         let now = self.now().0;
-        self.put(&sql::REVOKE_TOKEN, &[now.into(), id.into()])
+        let ended = self.first(&sql::REVOKE_TOKEN, &[now.into(), id.into()])?;
+        Ok(ended.is_some())
     }
 
     /// Writes down that a token was used: now and then.

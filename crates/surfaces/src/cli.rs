@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use inbox_core::{AgentName, Code, Refusal, SessionId};
 
+pub(crate) use local::health;
 use print::Printer;
 
 /// The status by which a hook of Claude Code wakes its session.

@@ -3,6 +3,7 @@
 //! The store is used by a few threads (`engine`); everything else is tasks of one runtime, so that a thousand who wait cost
 //! no thousand threads.
 
+mod console;
 mod doors;
 mod engine;
 mod events;
@@ -167,6 +168,9 @@ fn run(
             engine,
             metrics,
             sessions: mcp::Sessions::default(),
+            live: console::Live::default(),
+            port: address.port(),
+            is_tls: options.tls.is_some(),
             version: options.version.clone(),
         });
         ready(address)?;

@@ -1,6 +1,7 @@
 //! The faces of `inbox`: visitors over the operations of `inbox-ops`, without rules of their own.
 
 pub mod cli;
+mod console;
 mod envelope;
 pub mod far;
 pub mod http;

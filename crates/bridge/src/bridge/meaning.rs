@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::Bridge;
 use crate::file;
 
+/// How often a file is read before it is believed that it is broken.
+const LOOKS: usize = 3;
+
 impl Bridge<'_> {
     pub(super) fn meaning(
         &self,
@@ -83,7 +86,15 @@ impl Bridge<'_> {
         let Some(topic) = data.file() else {
             return Ok(Ok(data.as_str().to_owned()));
         };
-        match file::get(&self.mirror, topic) {
+        // A mirror may leave out what it has: a file is broken when it is so again and again.
+        let mut found = file::get(&self.mirror, topic);
+        for _ in 1..LOOKS {
+            if !matches!(&found, Err(refusal) if refusal.code != Code::Ledger) {
+                break;
+            }
+            found = file::get(&self.mirror, topic);
+        }
+        match found {
             Ok(found) => Ok(String::from_utf8(found.content)
                 .map_err(|_| format!("the file on {topic} is no text"))),
             Err(refusal) if refusal.code == Code::Ledger => Err(refusal),

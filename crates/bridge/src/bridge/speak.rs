@@ -1,10 +1,8 @@
 //! What the outbox has is said on its topics: once, in the order of each sender.
 
-use std::collections::HashSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use inbox_core::record::Millis;
-use inbox_core::{Code, Refusal};
+use inbox_core::Refusal;
 use inbox_hcs::{
     Algorithm, Data, InboundMessage, MAX_MESSAGE, Mime, Operation, OperatorId, TopicId,
     TransactionMemo,
@@ -12,19 +10,12 @@ use inbox_hcs::{
 use inbox_hedera::client::ExecuteError;
 use inbox_hedera::proto::TransactionId;
 use inbox_ops::ledger::Leaving;
-use inbox_store::{Outgoing, TopicRow};
+use inbox_store::{FailPoint, Outgoing, TopicRow};
 
-use super::{Bridge, Turn, id_of};
+use super::{Bridge, id_of};
 use crate::net::Net;
 use crate::told::Told;
 use crate::{Hbar, file};
-
-/// How many are said in one turn.
-const MOST: i64 = 100;
-
-/// How long to wait before the second try, in milliseconds; twice as long before each after it, up to the longest.
-const PAUSE_MS: i64 = 1_000;
-const LONGEST_PAUSE_MS: i64 = 300_000;
 
 /// How long a mirror may take to have what a network took.
 const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
@@ -33,52 +24,22 @@ const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
 const NEVER_AFTER: u64 = 240;
 
 impl Bridge<'_> {
-    pub(super) fn speak(&mut self, topic: &TopicRow, turn: &mut Turn) -> Result<(), Refusal> {
-        let mut waiting = HashSet::new();
-        let now = self.inbox.now()?;
-        for leaving in self.inbox.leaving(topic.topic_no, MOST)? {
-            let sender = leaving.outgoing.agent.clone();
-            let is_said = leaving.outgoing.sequence.is_some();
-            // What one says later does not overtake what it said before.
-            if is_said || waiting.contains(&sender) {
-                continue;
-            }
-            if leaving.outgoing.next_at > now {
-                waiting.insert(sender);
-                continue;
-            }
-            let mut outgoing = leaving.outgoing.clone();
-            match self.say(topic, &leaving, &mut outgoing) {
-                Ok(()) => turn.sent += 1,
-                Err(refusal) if refusal.code == Code::Storage => return Err(refusal),
-                Err(refusal) => {
-                    turn.problems += 1;
-                    waiting.insert(sender);
-                    let doubled = PAUSE_MS << outgoing.tries.clamp(0, 20);
-                    outgoing.tries += 1;
-                    outgoing.next_at = Millis(now.0 + doubled.min(LONGEST_PAUSE_MS));
-                    self.inbox.set_outgoing(&outgoing, Some(&refusal.message))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Says one message, and keeps in `outgoing` how far that has come, also when it fails.
-    fn say(
-        &mut self,
+    /// Says one message, and keeps in `outgoing` how far that has come, also when it fails. Not when another bridge has its topic.
+    pub(super) fn say(
+        &self,
         topic: &TopicRow,
         leaving: &Leaving,
         outgoing: &mut Outgoing,
-    ) -> Result<(), Refusal> {
+    ) -> Result<bool, Refusal> {
         let inbox = self.inbox;
+        let reach = |point| inbox.store().reach(point);
         let to = id_of(topic)?;
         let speaker = self.speaker(&outgoing.agent)?;
         if let Some(id) = &outgoing.step_id
             && has_happened(&speaker.net, id)?
         {
             outgoing.sequence = Some(0);
-            return inbox.set_outgoing(outgoing, None);
+            return inbox.set_outgoing(outgoing, None).map(|()| true);
         }
         let operator = OperatorId {
             inbound_topic: speaker.me.inbound_topic,
@@ -99,16 +60,23 @@ impl Bridge<'_> {
             Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
             _ => speaker.net.next_id(),
         };
-        outgoing.step_id = Some(id.to_string());
-        inbox.set_outgoing(outgoing, None)?;
+        let before = outgoing.step_id.replace(id.to_string());
+        reach(FailPoint::BridgeBeforeId);
+        if !inbox.begin_outgoing(outgoing, before.as_deref(), &self.name)? {
+            return Ok(false);
+        }
+        reach(FailPoint::LedgerBeforeSend);
         let memo = TransactionMemo::of(&inline).to_string();
         let said = speaker
             .net
             .write_as(id, to, text.as_bytes(), &memo, &limits);
         match said {
             Ok(sequence) => {
+                reach(FailPoint::LedgerAfterReceipt);
                 outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
-                inbox.set_outgoing(outgoing, None)
+                inbox.set_outgoing(outgoing, None)?;
+                reach(FailPoint::BridgeAfterSaid);
+                Ok(true)
             }
             Err(error) => {
                 // What never happened gets another id the next time.

@@ -65,6 +65,8 @@ pub(super) struct Walk<'w> {
     lost: Vec<Lost>,
     /// Messages that the topic has, and that what was kept of it does not name.
     unnamed: Vec<String>,
+    /// Of which payers messages were counted and not kept, and how many: too many of them count for nothing.
+    floods: HashMap<String, i64>,
     /// The last message of each sender here.
     order: HashMap<(AgentName, bool), MessageId>,
     compared: Compared,
@@ -98,6 +100,7 @@ impl<'w> Walk<'w> {
             odds: Odds::default(),
             lost: Vec::new(),
             unnamed: Vec::new(),
+            floods: HashMap::new(),
             order: HashMap::new(),
             compared: Compared {
                 topic: row.clone(),
@@ -113,6 +116,11 @@ impl<'w> Walk<'w> {
     /// Goes through all of it.
     pub(super) fn run(mut self) -> Result<Walked, Refusal> {
         let mut last: Option<Sequence> = None;
+        self.floods = self
+            .inbox
+            .floods_of(self.row.topic_no)?
+            .into_iter()
+            .collect();
         loop {
             let mut page = self.mirror.messages(self.id, last).told()?;
             if page.is_empty() && self.records.number()?.is_some() {
@@ -131,8 +139,8 @@ impl<'w> Walk<'w> {
             self.added(&record);
         }
         let newest = last.map_or(0, Sequence::get);
-        if u64::try_from(self.row.sequence).unwrap_or(0) > newest {
-            let cursor = self.row.sequence;
+        let cursor = self.row.sequence.max(self.row.taken);
+        if u64::try_from(cursor).unwrap_or(0) > newest {
             self.wrong(
                 Difference::Changed,
                 "cursor",
@@ -214,9 +222,12 @@ impl<'w> Walk<'w> {
             self.added(&record);
         }
         let piece = history::piece(message);
-        let put = self
-            .assembler
-            .add(message.sequence, message.payer, piece, &message.message);
+        let put = self.assembler.add_at(
+            (message.sequence, message.time),
+            message.payer,
+            piece,
+            &message.message,
+        );
         let whole = match put {
             Ok(None) => None,
             Ok(Some(whole)) => Some((whole.bytes, false)),
@@ -264,7 +275,7 @@ impl<'w> Walk<'w> {
         };
         match record {
             Some(record) => self.compare(&whole, &record),
-            None if number <= self.row.sequence => self.missing(&whole),
+            None if number <= self.row.sequence.max(self.row.taken) => self.missing(&whole),
             None => {
                 self.compared.ahead += 1;
                 Ok(())
@@ -292,11 +303,23 @@ impl<'w> Walk<'w> {
             Some(sequence.get()),
             format!("the store has kept nothing of message {sequence}"),
         );
-        let found = truth(self.mirror, self.row.place, &whole.bytes, whole.facts.payer)?;
-        if let Truth::Mail { uid, wire } = found {
+        let payer = whole.facts.payer;
+        let found = truth(self.mirror, self.row.place, &whole.bytes, payer)?;
+        let mut is_lost = false;
+        if let Truth::Mail { uid, wire } = &found {
             mismatch.uid = Some(uid.clone());
+            is_lost = self.inbox.kept(uid)?.is_none() && self.is_ours(wire)?;
+        }
+        if let Some(left) = self.floods.get_mut(&payer.to_string())
+            && *left > 0
+            && !is_lost
+        {
+            *left -= 1;
+            return Ok(());
+        }
+        if let Truth::Mail { uid, wire } = found {
             self.unnamed.push(uid.clone());
-            if self.inbox.kept(&uid)?.is_none() && self.is_ours(&wire)? {
+            if is_lost {
                 self.lose(whole, uid, &wire);
             }
         }

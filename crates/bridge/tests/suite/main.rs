@@ -20,4 +20,6 @@ mod provision;
 #[cfg(test)]
 mod registries;
 #[cfg(test)]
+mod roster;
+#[cfg(test)]
 mod stage;

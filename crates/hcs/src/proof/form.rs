@@ -118,13 +118,29 @@ impl Proof {
     }
 }
 
-/// The hash of everything in the file but itself. Keys are in the order of the alphabet there.
+/// The hash of everything in the file but itself, in whatever order its keys are.
 fn seal(value: &Value) -> String {
     let mut value = value.clone();
     if let Some(fields) = value.as_object_mut() {
         fields.remove(SEAL);
     }
-    Hash::of(value.to_string().as_bytes()).to_string()
+    Hash::of(ordered(&value).to_string().as_bytes()).to_string()
+}
+
+/// The same, with keys in the order of the alphabet.
+fn ordered(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut keys: Vec<&String> = fields.keys().collect();
+            keys.sort();
+            let fields = keys
+                .into_iter()
+                .map(|key| (key.clone(), ordered(&fields[key])));
+            Value::Object(fields.collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(ordered).collect()),
+        other => other.clone(),
+    }
 }
 
 fn anchor(anchor: &Anchor) -> Value {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use inbox_core::{Auth, Code, Message, MessageId, Mode, Refusal, Thread};
+use inbox_core::{Agent, AgentName, Auth, Code, Message, MessageId, Mode, Refusal, Thread};
 use inbox_store::{Abort, LedgerRecord, StoreError, Stuck, TopicBacklog, TopicPlace, TopicRow, Tx};
 use serde_json::Value;
 
@@ -94,6 +94,52 @@ impl Inbox {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// Of which payers messages on a topic were counted and not kept, and how many.
+    pub fn floods_of(&self, topic_no: i64) -> Result<Vec<(String, i64)>, Refusal> {
+        self.store().read(|tx| Ok(tx.floods(topic_no)?))
+    }
+
+    /// Everybody on the roster who has an account and topics, with their cards.
+    pub fn on_ledger(&self) -> Result<Vec<Agent>, Refusal> {
+        self.store().read(|tx| {
+            let all = tx.agents(None)?.into_iter().map(|details| details.agent);
+            let there = all.filter(|agent| {
+                let ids = [&agent.inbound_topic_id, &agent.outbound_topic_id];
+                agent.account_id.is_some() && ids.iter().all(|id| id.is_some())
+            });
+            Ok(there.filter(|agent| agent.removed_at.is_none()).collect())
+        })
+    }
+
+    /// Says what is wrong with an agent, where it hears.
+    pub fn set_problem_of(&self, agent: &AgentName, problem: &str) -> Result<(), Refusal> {
+        let written = self.store().write(|tx| {
+            if let Some(row) = tx.topic(TopicPlace::Inbound, agent.as_str())? {
+                tx.set_topic_problem(row.topic_no, problem)?;
+            }
+            Ok(())
+        });
+        written.map(drop)
+    }
+
+    /// Forgets everything of a ledger that is no more: accounts and topics on the roster, how far topics were read, what was found there, and
+    /// what was on its way. The messages stay; what waited is said anew on the topics that come.
+    pub fn begin_ledger_anew(&self) -> Result<(), Refusal> {
+        let written = self.store().write(|tx| {
+            for mut details in tx.agents(None)? {
+                let agent = &mut details.agent;
+                if agent.account_id.is_some() {
+                    agent.account_id = None;
+                    agent.inbound_topic_id = None;
+                    agent.outbound_topic_id = None;
+                    tx.set_agent(&details)?;
+                }
+            }
+            Ok(tx.forget_ledger()?)
+        });
+        written.map(drop)
     }
 
     /// What waits to be said, topic by topic.

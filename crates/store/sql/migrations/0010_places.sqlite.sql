@@ -4,3 +4,21 @@
 ALTER TABLE outbox ADD COLUMN uid TEXT;
 ALTER TABLE outbox ADD COLUMN content TEXT;
 CREATE INDEX outbox_by_uid ON outbox (uid) WHERE uid IS NOT NULL;
+
+-- The last message that was judged: what stands after it on the topic is new, also where an unfinished one before it holds up `sequence`.
+ALTER TABLE topics ADD COLUMN taken BIGINT NOT NULL DEFAULT 0;
+UPDATE topics SET taken = (SELECT COALESCE(MAX(r.sequence), 0) FROM records r WHERE r.topic_no = topics.topic_no);
+
+-- Who moves messages now: the topics are divided between those that are here until `until`.
+CREATE TABLE bridges (
+    name  TEXT NOT NULL PRIMARY KEY,
+    until BIGINT NOT NULL
+) WITHOUT ROWID;
+
+-- How many messages of one payer on one topic counted for nothing: the first are kept, and the others are counted.
+CREATE TABLE floods (
+    topic_no BIGINT NOT NULL REFERENCES topics (topic_no),
+    payer    TEXT NOT NULL,
+    count    BIGINT NOT NULL,
+    PRIMARY KEY (topic_no, payer)
+) WITHOUT ROWID;

@@ -1,3 +1,5 @@
+-- The first of each sender: one that waits does not stand in the way of the others.
 SELECT o.outbox_no, COALESCE(e.message_no, e.entry_no), a.name, o.step_id, o.file, o.sequence, o.tries, o.next_at
-  FROM outbox o JOIN entries e ON e.entry_no = o.entry_no JOIN agents a ON a.agent_no = o.agent_no
- WHERE o.topic_no = $1 ORDER BY o.outbox_no LIMIT $2
+  FROM (SELECT b.*, ROW_NUMBER() OVER (PARTITION BY b.agent_no ORDER BY b.outbox_no) AS turn FROM outbox b WHERE b.topic_no = $1) o
+  JOIN entries e ON e.entry_no = o.entry_no JOIN agents a ON a.agent_no = o.agent_no
+ WHERE o.turn <= $2 ORDER BY o.outbox_no

@@ -302,6 +302,7 @@ pub(super) static TABLES: &[Table] = &[
             "held_until",
             "problem",
             "created_at",
+            "taken",
         ],
         key: &["topic_no"],
         identity: Some("topic_no"),
@@ -336,6 +337,18 @@ pub(super) static TABLES: &[Table] = &[
             "topic_no", "sequence", "time", "payer", "hash", "state", "uid", "reason", "content",
         ],
         key: &["topic_no", "sequence"],
+        ..PLAIN
+    },
+    Table {
+        name: "bridges",
+        columns: &["name", "until"],
+        key: &["name"],
+        ..PLAIN
+    },
+    Table {
+        name: "floods",
+        columns: &["topic_no", "payer", "count"],
+        key: &["topic_no", "payer"],
         ..PLAIN
     },
 ];

@@ -15,6 +15,7 @@ mod process;
 mod proof;
 mod serve;
 mod setup;
+mod ui;
 mod up;
 mod verify;
 mod wire;
@@ -30,6 +31,7 @@ use serde_json::json;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
+pub(crate) use doctor::health;
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 
@@ -40,6 +42,7 @@ pub(crate) const NAMES: &[&str] = &[
     "migrate",
     "serve",
     "up",
+    "ui",
     "bridge",
     "verify",
     "proof",
@@ -77,6 +80,7 @@ fn describe(command: Command, name: &str) -> Command {
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
+        "ui" => ui::describe(command),
         "bridge" => bridge::describe(command),
         "verify" => verify::describe(command),
         "proof" => proof::describe(command),
@@ -115,6 +119,7 @@ pub(crate) fn run(
         "migrate" => migrate::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
+        "ui" => ui::run(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
         "verify" => verify::run(matches, context),

@@ -101,6 +101,14 @@ impl Engine {
         self.on(&self.reads, f).await
     }
 
+    /// Runs something that writes.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Inbox) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.on(&self.writes, f).await
+    }
+
     /// Hands a job to the threads that write, or to those that read.
     pub(super) fn submit(&self, is_write: bool, job: Job) -> Result<(), Refusal> {
         let threads = if is_write { &self.writes } else { &self.reads };

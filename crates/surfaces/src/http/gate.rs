@@ -39,13 +39,14 @@ impl Gate {
         Gate { hosts, scheme }
     }
 
-    /// Whether a request is meant for this server, and comes from nobody else's page.
+    /// Whether a request is meant for this server, and comes from nobody else's page. Only pages send forms; programs send JSON.
     pub(super) fn admits(
         &self,
         method: &Method,
         version: Version,
         uri_host: Option<&str>,
         headers: &HeaderMap,
+        has_forms: bool,
     ) -> Result<(), Refusal> {
         if version != Version::HTTP_11 {
             return Err(foreign("only HTTP/1.1 is spoken here"));
@@ -71,7 +72,7 @@ impl Gate {
         if !matches!(site, None | Some("same-origin" | "none")) {
             return Err(foreign("another site's page sent this"));
         }
-        if method == Method::POST && !is_json(headers) {
+        if method == Method::POST && !has_forms && !is_json(headers) {
             return Err(Refusal::input("the content type is not application/json")
                 .hint("curl -H 'content-type: application/json'")
                 .detail("http", 415));

@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use inbox_core::{Auth, Code, LeaseToken, Refusal, Scope, SessionId, Token};
 use inbox_ops::{Caller, Effect, Identity};
 
+use super::console::{self, Live};
 use super::doors::Doors;
 use super::engine::Engine;
 use super::events::{self, Events};
@@ -35,6 +36,9 @@ pub(super) struct House {
     pub(super) engine: Arc<Engine>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) sessions: mcp::Sessions,
+    pub(super) live: Live,
+    pub(super) port: u16,
+    pub(super) is_tls: bool,
     pub(super) version: String,
 }
 
@@ -43,9 +47,10 @@ impl House {
     pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let uri_host = request.uri().authority().map(|named| named.as_str());
         let (method, version) = (request.method(), request.version());
-        if let Err(refusal) = self
-            .gate
-            .admits(method, version, uri_host, request.headers())
+        let is_console = console::is_here(request.uri().path());
+        if let Err(refusal) =
+            self.gate
+                .admits(method, version, uri_host, request.headers(), is_console)
         {
             self.metrics.turned_away();
             return refused(&refusal);
@@ -80,6 +85,7 @@ impl House {
                 Ok(response) => response.map(|body| Either::Right(Either::Right(body))),
                 Err(refusal) => refused(&refusal),
             },
+            _ if is_console => self.console(request).await,
             path => match path.strip_prefix("/v1/").map(str::to_owned) {
                 Some(name) if method == Method::POST => self.operate(&name, request).await,
                 Some(_) => refused(
@@ -235,7 +241,7 @@ fn caller(headers: &HeaderMap, token: &Token, entry: &Entry) -> Result<Caller, R
 
 /// The whole body. One that is too large is read on for a while and dropped: a client that is not done with sending does not
 /// read the answer.
-async fn whole(mut body: Incoming) -> Result<Bytes, Refusal> {
+pub(super) async fn whole(mut body: Incoming) -> Result<Bytes, Refusal> {
     let read = async {
         let (mut kept, mut size) = (Vec::new(), 0);
         while let Some(frame) = body.frame().await {
@@ -285,7 +291,7 @@ fn plain(kind: &'static str, page: String) -> Response<Body> {
     text(kind, StatusCode::OK, page.into_bytes())
 }
 
-fn text(kind: &'static str, status: StatusCode, body: Vec<u8>) -> Response<Body> {
+pub(super) fn text(kind: &'static str, status: StatusCode, body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::new(Bytes::from(body))));
     *response.status_mut() = status;
     let headers = response.headers_mut();

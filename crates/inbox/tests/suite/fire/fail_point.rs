@@ -156,7 +156,13 @@ fn an_init_that_dies_at_any_point_leaves_no_half_a_store_and_can_be_retried() {
             | FailPoint::LedgerBeforeSend
             | FailPoint::LedgerAfterSend
             | FailPoint::LedgerAfterReceipt
-            | FailPoint::LedgerBeforeSave => false,
+            | FailPoint::LedgerBeforeSave
+            | FailPoint::BridgeBeforeId
+            | FailPoint::BridgeAfterSaid
+            | FailPoint::BridgeBeforeTaking
+            | FailPoint::BridgeMidst
+            | FailPoint::BridgeBeforeCommit
+            | FailPoint::BridgeAfterCommit => false,
         };
         assert_eq!(died, expected, "{point:?}");
         let has_its_name = !died || point == FailPoint::InitAfterName;

@@ -1,22 +1,23 @@
 //! `bridge`: moves messages between the store and the ledger, until it is told to stop.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+mod status;
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use inbox_bridge::bridge::{Bridge, Turn};
+use inbox_bridge::bridge::{Bridge, Stopper, Turn};
 use inbox_core::{Code, Refusal};
 use inbox_hedera::network::Network;
-use inbox_ops::{Cell, Inbox, Page};
-use serde_json::{Value, json};
+use inbox_ops::Inbox;
+use serde_json::json;
 
 use super::hcs;
 use crate::cli::print::complain;
 use crate::cli::{Context, Ended, operation};
 
-/// How long to wait after a turn in which there was nothing to do; twice as long after each such turn, up to the longest.
-const PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How often it is said that the ledger does not do everything.
+const COMPLAINT: Duration = Duration::from_mins(1);
 
 pub(super) fn describe(command: Command) -> Command {
     command
@@ -38,14 +39,21 @@ pub(super) fn describe(command: Command) -> Command {
                 .help("Do what there is to do, and end"),
         )
         .subcommand(
-            Command::new("status").about("Show what waits for the ledger, and what was found there"),
+            Command::new("status")
+                .about("Show what waits for the ledger, what does not go, and what was found there")
+                .arg(
+                    Arg::new("all")
+                        .long("all")
+                        .action(ArgAction::SetTrue)
+                        .help("Name every message that cannot be said, and not the first of them alone"),
+                ),
         )
 }
 
 pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
     let inbox = operation::open(context)?;
     if name == "bridge status" {
-        return status(&inbox, context);
+        return status::show(&inbox, matches.get_flag("all"), context);
     }
     let network = network(&inbox)?;
     let keys = hcs::keys_path(matches.get_one::<String>("keys").cloned());
@@ -53,9 +61,10 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
     let all = if matches.get_flag("once") {
         until_idle(&mut bridge)?
     } else {
-        let told = when_told()?;
+        stop_when_told(bridge.stopper())?;
         say(context, &inbox)?;
-        until_told(&mut bridge, &told)?
+        until_told(&mut bridge)?;
+        Turn::default()
     };
     bridge.leave()?;
     if matches.get_flag("once") {
@@ -63,6 +72,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
             sent,
             taken,
             problems,
+            ..
         } = all;
         if context.printer.is_json() {
             let body = json!({ "sent": sent, "taken": taken, "problems": problems });
@@ -110,111 +120,37 @@ fn until_idle(bridge: &mut Bridge<'_>) -> Result<Turn, Refusal> {
         all.sent += turn.sent;
         all.taken += turn.taken;
         all.problems += turn.problems;
-        if turn.sent + turn.taken == 0 {
+        if turn.is_idle() {
             return Ok(all);
         }
     }
 }
 
-pub(super) fn until_told(bridge: &mut Bridge<'_>, told: &Receiver<()>) -> Result<Turn, Refusal> {
-    let mut pause = PAUSE;
-    loop {
-        let turn = bridge.turn()?;
-        if turn.problems > 0 {
+pub(super) fn until_told(bridge: &mut Bridge<'_>) -> Result<(), Refusal> {
+    let complained: Mutex<Option<Instant>> = Mutex::new(None);
+    bridge.run(&|turn| {
+        let Ok(mut last) = complained.lock() else {
+            return;
+        };
+        let is_time = last.is_none_or(|last| last.elapsed() >= COMPLAINT);
+        if turn.problems > 0 && is_time {
+            *last = Some(Instant::now());
             complain(
                 "inbox bridge: the ledger does not do everything now; inbox bridge status says what",
             );
         }
-        pause = if turn.sent + turn.taken > 0 {
-            PAUSE
-        } else {
-            (pause * 2).min(LONGEST_PAUSE)
-        };
-        match told.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(turn),
-        }
-    }
+    })
 }
 
-/// Hears when this process is told to stop.
-fn when_told() -> Result<Receiver<()>, Refusal> {
+/// Stops the bridge when this process is told to stop.
+fn stop_when_told(stopper: Stopper) -> Result<(), Refusal> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
-    let (send, told) = channel();
     std::thread::spawn(move || {
         let _ = runtime.block_on(crate::http::signalled());
-        let _ = send.send(());
+        stopper.stop();
     });
-    Ok(told)
-}
-
-fn status(inbox: &Inbox, context: &Context) -> Result<Ended, Refusal> {
-    let standing = inbox.ledger_standing()?;
-    let backlog = standing.backlog;
-    let counts = |name: &str| {
-        let found = standing
-            .records
-            .iter()
-            .find(|(state, _)| state.name() == name);
-        found.map_or(0, |(_, count)| *count)
-    };
-    if context.printer.is_json() {
-        let topics: Vec<Value> = standing
-            .topics
-            .iter()
-            .map(|topic| {
-                json!({
-                    "topic_id": topic.topic,
-                    "name": topic.name,
-                    "sequence_number": topic.sequence,
-                    "running_hash": topic.hash,
-                    "problem": topic.problem,
-                })
-            })
-            .collect();
-        let mut records = serde_json::Map::new();
-        for state in inbox_store::RecordState::ALL {
-            records.insert(state.name().to_owned(), json!(counts(state.name())));
-        }
-        let body = json!({
-            "network": inbox.config().ledger.network,
-            "backlog": { "messages": backlog.count, "since": backlog.since, "problems": backlog.problems },
-            "topics": topics,
-            "records": records,
-        });
-        context.printer.object("bridge status", true, &body)?;
-        return Ok(Ended::Something);
-    }
-    let mut page = Page::default().line(match backlog.count {
-        0 => "nothing waits for the ledger".to_owned(),
-        count => format!(
-            "{count} wait for the ledger, {} with a problem",
-            backlog.problems
-        ),
-    });
-    let rows: Vec<Vec<Cell>> = standing
-        .topics
-        .iter()
-        .map(|topic| {
-            [
-                topic.topic.clone().unwrap_or_default(),
-                topic.name.clone(),
-                topic.sequence.to_string(),
-                topic.problem.clone().unwrap_or_default(),
-            ]
-            .map(Cell::Text)
-            .to_vec()
-        })
-        .collect();
-    if !rows.is_empty() {
-        page = page.table(vec!["TOPIC", "OF", "TAKEN IN", "PROBLEM"], rows);
-    }
-    for (state, count) in &standing.records {
-        page = page.line(format!("{count} {}", state.name()));
-    }
-    context.printer.page(&page)?;
-    Ok(Ended::Something)
+    Ok(())
 }

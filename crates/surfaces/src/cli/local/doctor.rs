@@ -130,6 +130,35 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
     report(context, &checks)
 }
 
+/// How a store is, for who looks at it elsewhere: each check with its status, what was found and what to do. The whole of it is
+/// read only when asked for.
+pub(crate) fn health(store: &Store, is_whole: bool) -> Vec<[String; 4]> {
+    let mut checks = vec![
+        Check::ok("version", format!("inbox {}", super::version())),
+        Check::ok("open", store.location().shown()),
+    ];
+    checks.extend(of_database(store));
+    if is_whole {
+        checks.push(integrity(store));
+    }
+    if let Location::File(path) = store.location() {
+        checks.extend(of_file(path));
+        checks.push(bell(store));
+    }
+    checks.extend(of_hooks(store.location()));
+    checks
+        .into_iter()
+        .map(|check| {
+            [
+                check.name.to_owned(),
+                check.status.to_owned(),
+                check.message,
+                check.hint,
+            ]
+        })
+        .collect()
+}
+
 /// The clients of this user: a client that is not wired is no fault of the store.
 fn of_clients(found: Vec<Wiring>) -> impl Iterator<Item = Check> {
     let check = |found: Wiring| {

@@ -1,13 +1,14 @@
 //! `up --ledger`: a devnet and a bridge beside the server, in one process. The store's record lives on that devnet from then on.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clap::ArgMatches;
 use inbox_bridge::Inbound;
-use inbox_bridge::bridge::Bridge;
+use inbox_bridge::bridge::{Bridge, Stopper};
 use inbox_bridge::keys::Keys;
 use inbox_bridge::provision::Provisioner;
 use inbox_core::{AgentKind, Code, Refusal};
@@ -33,16 +34,39 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// A devnet and a bridge that run beside the server, and end with the value.
 pub(super) struct Ledger {
     // The bridge ends first: it speaks to the devnet.
-    bridge: Option<(Sender<()>, JoinHandle<()>)>,
+    _bridge: Follower,
     devnet: Running,
     network: String,
     provisioned: Option<usize>,
 }
 
-impl Drop for Ledger {
+/// A bridge on a thread of its own, which ends with the value.
+struct Follower {
+    told: Arc<Told>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Whether the bridge is to stop, and what stops the one that runs.
+#[derive(Default)]
+struct Told {
+    is_over: AtomicBool,
+    stopper: Mutex<Option<Stopper>>,
+}
+
+impl Told {
+    fn stopper(&self) -> std::sync::MutexGuard<'_, Option<Stopper>> {
+        self.stopper.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Follower {
     fn drop(&mut self) {
-        if let Some((told, thread)) = self.bridge.take() {
-            drop(told);
+        self.told.is_over.store(true, Ordering::SeqCst);
+        if let Some(stopper) = &*self.told.stopper() {
+            stopper.stop();
+        }
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -83,7 +107,7 @@ pub(super) fn start(matches: &ArgMatches, location: &Location) -> Result<Option<
     let is_asked = matches!(matches.try_get_one::<bool>("provision"), Ok(Some(true)));
     let provisioned = is_asked.then(|| provision(&inbox, &network)).transpose()?;
     Ok(Some(Ledger {
-        bridge: Some(follow(location.clone())?),
+        _bridge: follow(location.clone())?,
         devnet,
         network,
         provisioned,
@@ -138,6 +162,7 @@ fn provision(inbox: &Inbox, named: &str) -> Result<usize, Refusal> {
         registry: None,
         most: inbox_bridge::Hbar::default(),
         watch: None,
+        is_anew: false,
     };
     let caller = Caller::local(None);
     let listed = AgentList::default().run(inbox, &caller)?.agents.into_iter();
@@ -157,29 +182,36 @@ fn provision(inbox: &Inbox, named: &str) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-/// A bridge on a thread of its own, until it is told to stop. One that cannot go on is begun again.
-fn follow(location: Location) -> Result<(Sender<()>, JoinHandle<()>), Refusal> {
-    let (told, hears) = channel();
+/// Starts the bridge. One that cannot go on is begun again.
+fn follow(location: Location) -> Result<Follower, Refusal> {
+    let told: Arc<Told> = Arc::default();
+    let hears = Arc::clone(&told);
     let thread = std::thread::Builder::new().name("bridge".to_owned());
     let thread = thread.spawn(move || {
         while let Err(refusal) = run(&location, &hears) {
             complain(&format!("inbox up: the bridge begins again: {refusal}"));
-            match hears.recv_timeout(PAUSE) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            std::thread::park_timeout(PAUSE);
+            if hears.is_over.load(Ordering::SeqCst) {
+                return;
             }
         }
     });
     let thread =
         thread.map_err(|error| Refusal::new(Code::Internal, format!("no thread: {error}")))?;
-    Ok((told, thread))
+    Ok(Follower {
+        told,
+        thread: Some(thread),
+    })
 }
 
-fn run(location: &Location, told: &Receiver<()>) -> Result<(), Refusal> {
+fn run(location: &Location, told: &Told) -> Result<(), Refusal> {
     let inbox = operation::open_at(location)?;
     let network = bridge::network(&inbox)?;
     let mut bridge = Bridge::new(&inbox, network, hcs::keys_path(None))?;
-    bridge::until_told(&mut bridge, told)?;
+    *told.stopper() = Some(bridge.stopper());
+    if !told.is_over.load(Ordering::SeqCst) {
+        bridge::until_told(&mut bridge)?;
+    }
     bridge.leave()
 }
 

@@ -173,7 +173,7 @@ fn topic_value(one: &Compared) -> Value {
 
 fn mismatch_value(found: &Mismatch) -> Value {
     json!({
-        "difference": found.difference.name(),
+        "kind": found.difference.name(),
         "field": found.field,
         "topic_id": found.topic,
         "sequence_number": found.sequence,

@@ -1,0 +1,71 @@
+//! What agents do: what they hold, where they run, what they have not read.
+
+use inbox_core::record::Millis;
+use inbox_core::{Agent, AgentName, SessionState, Thread};
+use inbox_store::{Abort, Tx};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many held threads are looked at.
+pub(super) const HELD: i64 = 10_000;
+
+/// Unread messages are counted up to this: who has more needs no number.
+const UNREAD: i64 = 100;
+
+/// What an agent does.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Work {
+    /// Who.
+    pub agent_id: AgentName,
+    /// What it holds, and until when; the lease that ends first is first.
+    pub holds: Vec<Holding>,
+    /// How much it has not read, counted up to 100.
+    pub unread: i64,
+    /// The programs that its living and frozen sessions run in.
+    pub clients: Vec<String>,
+}
+
+/// A thread that an agent holds.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Holding {
+    /// The thread.
+    pub thread: Thread,
+    /// When its lease ends.
+    pub expires_at: Millis,
+}
+
+/// What each of these agents does.
+pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort> {
+    let held = tx.held_threads(HELD)?;
+    let sessions = tx.sessions(None)?;
+    let mut all = Vec::with_capacity(agents.len());
+    for agent in agents {
+        let reader = tx.reader(&agent.agent_id, None)?;
+        let mine = held
+            .iter()
+            .filter(|row| row.holder.as_ref() == Some(&agent.agent_id));
+        let holds = mine.filter_map(|row| {
+            Some(Holding {
+                thread: row.thread.clone(),
+                expires_at: row.lease_until?,
+            })
+        });
+        let mut clients: Vec<String> = sessions
+            .iter()
+            .map(|row| &row.session)
+            .filter(|session| {
+                session.agent_id == agent.agent_id && session.state != SessionState::Dead
+            })
+            .filter_map(|session| session.client.clone())
+            .collect();
+        clients.sort();
+        clients.dedup();
+        all.push(Work {
+            agent_id: agent.agent_id.clone(),
+            holds: holds.collect(),
+            unread: tx.count_unread(&reader, UNREAD)?,
+            clients,
+        });
+    }
+    Ok(all)
+}

@@ -1,0 +1,162 @@
+//! How a person comes into the console: by a link that opens once, and a session that it leaves behind.
+
+use inbox_core::record::Millis;
+use inbox_core::{AgentKind, AgentName, Code, Refusal, Scope, Token};
+use inbox_store::{Abort, Tx};
+
+use crate::call::Inbox;
+use crate::token::{PREFIX, hash, random};
+
+/// How long a link may wait to be opened.
+const LINK_MS: i64 = 5 * 60_000;
+
+/// How long a session lasts.
+const SESSION_MS: i64 = 12 * 3_600_000;
+
+/// What links and sessions are called among tokens.
+const LINK: &str = "console link";
+const SESSION: &str = "console";
+
+/// Who is taken in where no person is on the roster yet.
+const NOBODY: &str = "operator";
+
+/// A way in, for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Who.
+    pub person: AgentName,
+    /// What opens once.
+    pub code: String,
+    /// Whether the person was put on the roster for this.
+    pub is_new: bool,
+}
+
+impl Inbox {
+    /// Makes a link's code for a person: the one that is named, else the only one on the roster, who is made when there is none.
+    pub fn invite(&self, named: Option<&AgentName>) -> Result<Invitation, Refusal> {
+        let code = format!("{PREFIX}{}", random::<24>()?);
+        let id = random::<5>()?;
+        let written = self.store().write(|tx| {
+            let (person, is_new) = person(tx, named)?;
+            // It opens the console, and nothing else.
+            keep(tx, &person, (LINK, LINK_MS, Vec::new()), &id, &code)?;
+            Ok(Invitation {
+                person,
+                code: code.clone(),
+                is_new,
+            })
+        })?;
+        Ok(written.value)
+    }
+
+    /// Opens a link, which then opens no more: the secret of the session, and whose it is.
+    pub fn come_in(&self, code: &str) -> Result<(String, Token), Refusal> {
+        let token = self.admit(Some(code))?;
+        if token.label != LINK {
+            return Err(spent());
+        }
+        let secret = format!("{PREFIX}{}", random::<32>()?);
+        let id = random::<5>()?;
+        let written = self.store().write(|tx| {
+            if !tx.revoke_token(&token.token_id)? {
+                return Err(spent().into());
+            }
+            let all = vec![Scope::Read, Scope::Write, Scope::Override, Scope::Admin];
+            let session = keep(
+                tx,
+                &token.agent_id,
+                (SESSION, SESSION_MS, all),
+                &id,
+                &secret,
+            )?;
+            Ok((secret.clone(), session))
+        })?;
+        Ok(written.value)
+    }
+
+    /// The person whose session this is. No other token opens the console.
+    pub fn in_console(&self, secret: &str) -> Result<Token, Refusal> {
+        let token = self.admit(Some(secret))?;
+        if token.label == SESSION && token.scopes.contains(&Scope::Override) {
+            Ok(token)
+        } else {
+            Err(spent())
+        }
+    }
+
+    /// Ends a session.
+    pub fn go_out(&self, token: &Token) -> Result<(), Refusal> {
+        self.store()
+            .write(|tx| Ok(tx.revoke_token(&token.token_id)?))
+            .map(drop)
+    }
+}
+
+fn spent() -> Refusal {
+    Refusal::new(Code::Unauthorized, "this link or session has ended")
+        .hint("inbox ui makes a new link")
+}
+
+fn person(tx: &mut Tx<'_>, named: Option<&AgentName>) -> Result<(AgentName, bool), Abort> {
+    let mut people: Vec<AgentName> = tx
+        .agents(None)?
+        .into_iter()
+        .filter(|details| {
+            details.agent.kind == AgentKind::Human && details.agent.agent_id.as_str() != "human"
+        })
+        .map(|details| details.agent.agent_id)
+        .collect();
+    match (named, people.len()) {
+        (Some(name), _) if people.contains(name) => Ok((name.clone(), false)),
+        (Some(name), _) => Err(Refusal::new(
+            Code::AgentNotFound,
+            format!("{name} is no person on the roster"),
+        )
+        .hint(format!("inbox agent add {name} --kind human adds one"))
+        .into()),
+        (None, 1) => Ok((people.remove(0), false)),
+        (None, 0) => {
+            let name: AgentName = NOBODY.parse()?;
+            if tx.agent(&name)?.is_some() {
+                return Err(
+                    Refusal::new(Code::AgentNotFound, "no person is on the roster")
+                        .hint("inbox agent add NAME --kind human adds one")
+                        .into(),
+                );
+            }
+            tx.ensure_agent_of(&name, AgentKind::Human)?;
+            Ok((name, true))
+        }
+        (None, _) => {
+            let names: Vec<&str> = people.iter().map(AgentName::as_str).collect();
+            Err(Refusal::input(format!(
+                "there are several persons on the roster: {}",
+                names.join(", ")
+            ))
+            .hint(format!("inbox ui --agent {}", names[0]))
+            .into())
+        }
+    }
+}
+
+fn keep(
+    tx: &mut Tx<'_>,
+    person: &AgentName,
+    (label, lasting, scopes): (&str, i64, Vec<Scope>),
+    id: &str,
+    secret: &str,
+) -> Result<Token, Abort> {
+    let now = tx.now();
+    let token = Token {
+        token_id: format!("tok_{id}"),
+        agent_id: person.clone(),
+        scopes,
+        label: label.to_owned(),
+        created_at: now,
+        expires_at: Some(Millis(now.0.saturating_add(lasting))),
+        revoked_at: None,
+        seen_at: None,
+    };
+    tx.insert_token(&token, &hash(secret))?;
+    Ok(token)
+}

@@ -1,0 +1,220 @@
+//! `desk`: what waits for the caller, and who waits with it.
+
+use inbox_core::record::Millis;
+use inbox_core::{AgentName, EventId, Kind, Message, Priority, Refusal, Status, Thread};
+use inbox_store::{Abort, Reader, ThreadRow, Tx};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Answer;
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
+use crate::page::{Cell, Page};
+use crate::read::{count_unread, unread};
+
+/// How much of each sort is looked at.
+const MOST: i64 = 200;
+
+/// What a message is called that asks for leave.
+const GATE: &str = "exec.gate";
+const TRANSACTION: &str = "transaction";
+const CONNECTION: &str = "connection";
+
+/// Show what waits for the caller: questions first, then what is urgent, then the rest
+///
+/// A question says since when it has kept somebody waiting. Nothing is marked as read.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Desk {}
+
+/// What waits.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Waits {
+    /// For whom.
+    pub agent_id: AgentName,
+    /// Questions to the caller that nobody has answered; who waits longest first.
+    pub asks: Vec<Ask>,
+    /// Questions to others that keep work waiting.
+    pub elsewhere: Vec<Ask>,
+    /// Unread mail that is no open question: the urgent first, then the oldest.
+    pub mail: Vec<Message>,
+    /// How much is unread, counted up to 1000.
+    pub unread: i64,
+    /// Whether there is more than was counted.
+    pub unread_is_more: bool,
+    /// Where to go on.
+    pub next_event_id: EventId,
+}
+
+/// What an open question wants.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum AskSort {
+    /// An answer, for which work waits.
+    Blocked,
+    /// Leave to go on, or a signature.
+    Approval,
+    /// A yes or no to another who wants to talk.
+    Connection,
+    /// An answer, for which no work waits.
+    Question,
+}
+
+/// An open question.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Ask {
+    /// What it wants.
+    pub sort: AskSort,
+    /// Its thread.
+    pub thread: Thread,
+    /// The question.
+    pub message: Message,
+    /// Who waits.
+    pub waiting: AgentName,
+    /// Since when.
+    pub since: Millis,
+    /// Until when the one who waits has the thread.
+    pub lease_until: Option<Millis>,
+}
+
+impl Operation for Desk {
+    const NAME: &'static str = "desk";
+    const EFFECT: Effect = Effect::Read;
+    const IDENTITY: Identity = Identity::Required;
+    const FOR_RESERVED: bool = true;
+    type Answer = Waits;
+
+    fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Waits, Refusal> {
+        let agent = caller.agent()?;
+        inbox.read(|tx| {
+            let next_event_id = tx.newest_event()?;
+            let reader = tx.reader(agent, caller.session.as_ref())?;
+            let (mut asks, mut elsewhere) = (Vec::new(), Vec::new());
+            for row in tx.held_threads(MOST)? {
+                if row.thread.status != Status::Blocked {
+                    continue;
+                }
+                let Some(ask) = ask(tx, row)? else { continue };
+                if is_for(&reader, &ask) {
+                    asks.push(ask);
+                } else if ask.waiting != *agent {
+                    elsewhere.push(ask);
+                }
+            }
+            for reached in &reader.addresses {
+                for row in tx.asked_threads(reached, MOST)? {
+                    let is_known = |ask: &Ask| ask.thread.thread_id == row.thread.thread_id;
+                    if asks.iter().any(is_known) {
+                        continue;
+                    }
+                    asks.extend(ask(tx, row)?.filter(|ask| ask.waiting != *agent));
+                }
+            }
+            asks.sort_by_key(|ask| (ask.sort, ask.since));
+            elsewhere.sort_by_key(|ask| ask.since);
+            let (mut mail, _) = unread(tx, &reader, EventId(0), MOST)?;
+            mail.retain(|(_, message)| {
+                !asks
+                    .iter()
+                    .any(|ask| ask.message.message_id == message.message_id)
+            });
+            mail.sort_by_key(|(event, message)| (message.priority.max(Priority::High), *event));
+            let (unread, unread_is_more) = count_unread(tx, &reader)?;
+            Ok(Waits {
+                agent_id: agent.clone(),
+                asks,
+                elsewhere,
+                mail: mail.into_iter().map(|(_, message)| message).collect(),
+                unread,
+                unread_is_more,
+                next_event_id,
+            })
+        })
+    }
+}
+
+/// The question that a thread ends with, if it does.
+fn ask(tx: &mut Tx<'_>, row: ThreadRow) -> Result<Option<Ask>, Abort> {
+    let found = match row.thread.latest_message_id {
+        Some(id) => tx.load_message(id)?,
+        None => None,
+    };
+    let Some((_, message)) = found.filter(|(_, message)| message.kind == Kind::Question) else {
+        return Ok(None);
+    };
+    let named = message.message_type.as_deref().unwrap_or_default();
+    let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
+    let sort = if begins(GATE) || begins(TRANSACTION) {
+        AskSort::Approval
+    } else if begins(CONNECTION) {
+        AskSort::Connection
+    } else if row.thread.status == Status::Blocked {
+        AskSort::Blocked
+    } else {
+        AskSort::Question
+    };
+    Ok(Some(Ask {
+        sort,
+        waiting: message.from_agent.clone(),
+        since: message.created_at,
+        lease_until: row.lease_until,
+        thread: row.thread,
+        message,
+    }))
+}
+
+/// Whether a question is the reader's to answer: it was sent to it, or it is about what it asked for.
+fn is_for(reader: &Reader, ask: &Ask) -> bool {
+    let is_reached = ask
+        .message
+        .to
+        .iter()
+        .any(|to| reader.addresses.iter().any(|mine| mine.address == *to));
+    ask.waiting != reader.agent && (is_reached || ask.thread.created_by == reader.agent)
+}
+
+impl Answer for Waits {
+    fn is_something(&self) -> bool {
+        !self.asks.is_empty() || !self.mail.is_empty() || !self.elsewhere.is_empty()
+    }
+
+    fn go_on_at(&mut self, next_event_id: EventId) {
+        self.next_event_id = next_event_id;
+    }
+
+    fn page(&self) -> Page {
+        let rows = |asks: &[Ask]| -> Vec<Vec<Cell>> {
+            let row = |ask: &Ask| {
+                vec![
+                    Cell::Text(ask.thread.thread_id.to_string()),
+                    Cell::Text(ask.waiting.to_string()),
+                    Cell::Time(ask.since),
+                    Cell::Text(ask.message.summary.clone()),
+                ]
+            };
+            asks.iter().map(row).collect()
+        };
+        let mut page = Page::default();
+        if !self.is_something() {
+            return page.line("nothing waits for you".to_owned());
+        }
+        if !self.asks.is_empty() {
+            page = page.table(
+                vec!["ANSWER", "WHO WAITS", "SINCE", "WHAT"],
+                rows(&self.asks),
+            );
+        }
+        if !self.elsewhere.is_empty() {
+            page = page.table(
+                vec!["WAITS FOR ANOTHER", "WHO", "SINCE", "WHAT"],
+                rows(&self.elsewhere),
+            );
+        }
+        for message in &self.mail {
+            page = page.header(&crate::glance::Header::of(message.clone()));
+        }
+        page
+    }
+}

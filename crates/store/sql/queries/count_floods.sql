@@ -1,0 +1,1 @@
+SELECT CAST(COALESCE(SUM(count - $1), 0) AS BIGINT) FROM floods WHERE count > $1

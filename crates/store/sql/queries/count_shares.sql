@@ -1,0 +1,2 @@
+-- How many topics there are to be divided, and between how many.
+SELECT (SELECT COUNT(*) FROM topics WHERE topic IS NOT NULL), (SELECT COUNT(*) FROM bridges WHERE until > $1)

@@ -1,0 +1,141 @@
+//! `ui`: the console for a person, by a link that opens once.
+
+use std::io::IsTerminal;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command as Process, Stdio};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use inbox_core::{AgentName, Refusal};
+use inbox_ops::console::Invitation;
+use serde_json::json;
+
+use crate::cli::{Context, Ended, operation};
+use crate::http::{self, Options};
+
+/// Where `up` and `serve` listen unless told otherwise.
+const LISTEN: &str = "127.0.0.1:4380";
+
+/// How long a server on this machine may take to say whether it has this store.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) fn describe(command: Command) -> Command {
+    command
+        .about("Open the console: what waits for you, who does what, every thread")
+        .long_about(
+            "Open the console: what waits for you, who does what, every thread\n\nPrints a link that opens once, within five minutes, and opens it in the browser when this is a terminal. A server that runs on this store already is used; otherwise this command serves the console until it is told to stop.",
+        )
+        .arg(
+            Arg::new("as")
+                .long("as")
+                .value_name("NAME")
+                .help("Be this person; needed when several are on the roster"),
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("ADDRESS")
+                .default_value(LISTEN)
+                .help("The server's address and port; a free port is taken when another program has it"),
+        )
+        .arg(
+            Arg::new("no_open")
+                .long("no-open")
+                .action(ArgAction::SetTrue)
+                .help("Print the link and open nothing"),
+        )
+}
+
+pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    let inbox = operation::open(context)?;
+    let named = matches.get_one::<String>("as");
+    let named = named.map(|name| name.parse::<AgentName>()).transpose()?;
+    let listen = matches.get_one::<String>("listen").cloned();
+    let listen = listen.unwrap_or_default();
+    let address: SocketAddr = listen.parse().map_err(|_| {
+        Refusal::input(format!("--listen {listen:?} is not an address with a port"))
+            .hint(format!("inbox ui --listen {LISTEN}"))
+    })?;
+    let invitation = inbox.invite(named.as_ref())?;
+    let opens = !matches.get_flag("no_open") && std::io::stdout().is_terminal();
+    if serves(address, &invitation.code) {
+        tell(context, address, &invitation, opens)?;
+        return Ok(Ended::Something);
+    }
+    let is_free = address.port() == 0 || TcpListener::bind(address).is_ok();
+    let options = Options {
+        listen: if is_free {
+            address
+        } else {
+            SocketAddr::new(address.ip(), 0)
+        },
+        tls: None,
+        is_insecure: false,
+        names: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    http::serve(
+        &options,
+        || operation::open(context),
+        |address| tell(context, address, &invitation, opens),
+    )?;
+    Ok(Ended::Something)
+}
+
+fn tell(
+    context: &Context,
+    address: SocketAddr,
+    invitation: &Invitation,
+    opens: bool,
+) -> Result<(), Refusal> {
+    let Invitation {
+        person,
+        code,
+        is_new,
+    } = invitation;
+    let link = format!("http://{address}/in/{code}");
+    if opens {
+        open(&link);
+    }
+    if context.printer.is_json() {
+        let body = json!({ "url": link, "agent_id": person, "is_new": is_new });
+        return context.printer.object("ui", true, &body);
+    }
+    let new = if *is_new {
+        format!("{person} is on the roster now: the person whom agents ask\n")
+    } else {
+        String::new()
+    };
+    context.printer.raw(&format!(
+        "{new}{link}\nopens once, within five minutes, as {person}\n"
+    ))
+}
+
+/// Whether a server at this address has the store that the code is in.
+fn serves(address: SocketAddr, code: &str) -> bool {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .http_status_as_error(true)
+        .build()
+        .into();
+    let asked = agent
+        .get(format!("http://{address}/v1/token"))
+        .header("authorization", format!("Bearer {code}"))
+        .call();
+    asked.is_ok()
+}
+
+/// Opens a link in the person's browser. Where that cannot be, the link is printed all the same.
+fn open(link: &str) {
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let _ = Process::new(program)
+        .arg(link)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}

@@ -1,0 +1,203 @@
+//! Agents: who is there, what each does, and one of them.
+
+use askama::Template;
+use inbox_core::{Agent, AgentKind, AgentName, Refusal, SessionState};
+use inbox_ops::{AgentList, AgentShow, List, Operation, SessionList, Work};
+use serde_json::Value;
+
+use super::html::{Html, ago, left, line};
+use super::mail::{self, ThreadLine};
+use super::{Visit, payload, written};
+
+struct AgentLine {
+    key: String,
+    name: Html,
+    title: String,
+    state: Html,
+    labels: String,
+    clients: String,
+    holds: Vec<(Html, Html, Html)>,
+    unread: String,
+    seen: Option<Html>,
+}
+
+#[derive(Template)]
+#[template(path = "agents.html")]
+struct Agents {
+    people: Vec<AgentLine>,
+    alive: Vec<AgentLine>,
+    others: Vec<AgentLine>,
+}
+
+/// A state as a word with a mark.
+fn state(state: Option<SessionState>) -> Html {
+    let (word, mark) = match state {
+        Some(SessionState::Alive) => ("alive", "●"),
+        Some(SessionState::Frozen) => ("frozen", "❄"),
+        Some(SessionState::Dead) => ("gone", "○"),
+        None => ("no session", "·"),
+    };
+    let class = word.replace(' ', "-");
+    Html::new(format!(
+        "<span class=\"state {class}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
+    ))
+}
+
+pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let request = AgentList {
+        work: true,
+        ..AgentList::default()
+    };
+    let found = request.run(visit.inbox, visit.caller)?;
+    let (mut people, mut alive, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for (agent, work) in found.agents.iter().zip(&found.work) {
+        let line = AgentLine::of(visit, agent, work);
+        let is_there = matches!(
+            agent.state,
+            Some(SessionState::Alive | SessionState::Frozen)
+        );
+        match agent.kind {
+            AgentKind::Human => people.push(line),
+            _ if is_there || !work.holds.is_empty() => alive.push(line),
+            _ => others.push(line),
+        }
+    }
+    let main = written(&Agents {
+        people,
+        alive,
+        others,
+    })?;
+    Ok(("Agents".to_owned(), main))
+}
+
+impl AgentLine {
+    fn of(visit: &Visit<'_>, agent: &Agent, work: &Work) -> Self {
+        let roles = agent.roles.iter().map(|role| format!("role:{role}"));
+        let labels: Vec<String> = roles.chain(agent.tags.iter().cloned()).collect();
+        let holds = work.holds.iter().take(3).map(|held| {
+            (
+                mail::subject(&held.thread),
+                mail::status(held.thread.status),
+                left(held.expires_at, visit.now),
+            )
+        });
+        let name = agent.agent_id.as_str();
+        AgentLine {
+            key: name.to_owned(),
+            name: mail::agent(name),
+            title: if agent.name == name {
+                String::new()
+            } else {
+                line(&agent.name)
+            },
+            state: state(agent.state),
+            labels: line(&labels.join(" ")),
+            clients: line(&work.clients.join(" ")),
+            holds: holds.collect(),
+            unread: match work.unread {
+                0 => String::new(),
+                count if count >= 100 => "99+".to_owned(),
+                count => count.to_string(),
+            },
+            seen: agent.seen_at.map(|seen| ago(seen, visit.now)),
+        }
+    }
+}
+
+struct SessionLine {
+    id: String,
+    state: Html,
+    client: String,
+    labels: String,
+    started: Html,
+    seen: Html,
+}
+
+#[derive(Template)]
+#[template(path = "agent.html")]
+struct One {
+    name: String,
+    title: String,
+    kind: String,
+    state: Html,
+    seen: Option<Html>,
+    unread: i64,
+    labels: String,
+    ledger: Vec<(&'static str, String)>,
+    card: Html,
+    persona: String,
+    holds: Vec<ThreadLine>,
+    threads: Vec<ThreadLine>,
+    sessions: Vec<SessionLine>,
+}
+
+pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refusal> {
+    let slug: AgentName = name.parse()?;
+    let found = AgentShow { slug: slug.clone() }.run(visit.inbox, visit.caller)?;
+    let sessions = SessionList {
+        agent: Some(slug.clone()),
+        state: vec![
+            SessionState::Alive,
+            SessionState::Frozen,
+            SessionState::Dead,
+        ],
+    };
+    let sessions = sessions.run(visit.inbox, visit.caller)?.sessions;
+    let list = List {
+        agent: Some(slug.clone()),
+        limit: Some(30),
+        ..List::default()
+    };
+    let threads = list.run(visit.inbox, visit.caller)?.threads;
+    let agent = found.agent;
+    let roles = agent.roles.iter().map(|role| format!("role:{role}"));
+    let labels: Vec<String> = roles.chain(agent.tags.iter().cloned()).collect();
+    let ledger = [
+        ("Account", agent.account_id),
+        ("Inbound topic", agent.inbound_topic_id),
+        ("Outbound topic", agent.outbound_topic_id),
+    ];
+    let main = written(&One {
+        name: slug.to_string(),
+        title: line(&agent.name),
+        kind: agent.kind.to_string(),
+        state: state(agent.state),
+        seen: agent.seen_at.map(|seen| ago(seen, visit.now)),
+        unread: found.unread.unwrap_or_default(),
+        labels: line(&labels.join(" ")),
+        ledger: ledger
+            .into_iter()
+            .filter_map(|(what, id)| Some((what, id?)))
+            .collect(),
+        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)),
+        persona: agent.persona.unwrap_or_default(),
+        holds: found
+            .holds
+            .iter()
+            .flatten()
+            .map(|thread| ThreadLine::of(visit, thread))
+            .collect(),
+        threads: threads
+            .iter()
+            .map(|thread| ThreadLine::of(visit, thread))
+            .collect(),
+        sessions: sessions
+            .iter()
+            .rev()
+            .take(20)
+            .map(|session| {
+                let roles = session.roles.iter().map(|role| format!("role:{role}"));
+                let labels: Vec<String> = roles.chain(session.tags.iter().cloned()).collect();
+                SessionLine {
+                    id: line(session.session_id.as_str()),
+                    state: state(Some(session.state)),
+                    client: line(session.client.as_deref().unwrap_or_default()),
+                    labels: line(&labels.join(" ")),
+                    started: ago(session.started_at, visit.now),
+                    seen: ago(session.seen_at, visit.now),
+                }
+            })
+            .collect(),
+    })?;
+    Ok((slug.to_string(), main))
+}

@@ -1,0 +1,155 @@
+//! Channels: what is said to a role, a tag or everybody; and a letter to any address.
+
+use askama::Template;
+use inbox_core::{Address, Mode, Priority, Refusal};
+use inbox_ops::{AgentList, Channel, ChannelList, ChannelShow, Operation};
+
+use super::html::{Html, ago, encoded, line};
+use super::mail::agent;
+use super::markdown::markdown;
+use super::{Visit, written};
+
+struct ChannelLine {
+    path: String,
+    address: String,
+    kind: &'static str,
+    members: usize,
+    said: String,
+    who: Html,
+    at: Option<Html>,
+}
+
+impl ChannelLine {
+    fn of(visit: &Visit<'_>, channel: &Channel) -> Self {
+        let latest = channel.latest.as_ref();
+        ChannelLine {
+            path: encoded(channel.address.as_str()),
+            address: channel.address.to_string(),
+            kind: match channel.mode {
+                Mode::Role => "role",
+                Mode::Tag => "tag",
+                _ => "everybody",
+            },
+            members: channel.members.len(),
+            said: latest.map(|it| line(&it.summary)).unwrap_or_default(),
+            who: latest.map_or_else(Html::default, |it| agent(it.from_agent.as_str())),
+            at: latest.map(|it| ago(it.created_at, visit.now)),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "channels.html")]
+struct List {
+    channels: Vec<ChannelLine>,
+}
+
+pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let found = ChannelList {}.run(visit.inbox, visit.caller)?;
+    let main = written(&List {
+        channels: found
+            .channels
+            .iter()
+            .map(|channel| ChannelLine::of(visit, channel))
+            .collect(),
+    })?;
+    Ok(("Channels".to_owned(), main))
+}
+
+struct Post {
+    id: String,
+    thread: String,
+    from: Html,
+    kind: String,
+    summary: String,
+    body: Html,
+    at: Html,
+    is_verified: bool,
+}
+
+#[derive(Template)]
+#[template(path = "channel.html")]
+struct One<'a> {
+    address: String,
+    path: String,
+    members: Vec<Html>,
+    posts: Vec<Post>,
+    before: Option<i64>,
+    guard: &'a str,
+}
+
+pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refusal> {
+    let request = ChannelShow {
+        id: name.parse::<Address>()?,
+        limit: None,
+        before_event: visit
+            .fields
+            .get("before")
+            .and_then(|text| text.parse().ok())
+            .map(inbox_core::EventId),
+    };
+    let found = request.run(visit.inbox, visit.caller)?;
+    let address = found.channel.address.to_string();
+    let main = written(&One {
+        path: encoded(found.channel.address.as_str()),
+        address: address.clone(),
+        members: found
+            .channel
+            .members
+            .iter()
+            .map(|name| agent(name.as_str()))
+            .collect(),
+        posts: found
+            .messages
+            .iter()
+            .map(|message| Post {
+                id: message.message_id.to_string(),
+                thread: message.thread_id.to_string(),
+                from: agent(message.from_agent.as_str()),
+                kind: message.kind.to_string(),
+                summary: line(&message.summary),
+                body: if message.body == message.summary {
+                    Html::default()
+                } else {
+                    markdown(&message.body)
+                },
+                at: ago(message.created_at, visit.now),
+                is_verified: message.verified,
+            })
+            .collect(),
+        before: found.before_event.map(|event| event.0),
+        guard: visit.guard,
+    })?;
+    Ok((address, main))
+}
+
+#[derive(Template)]
+#[template(path = "compose.html")]
+struct Compose<'a> {
+    to: &'a str,
+    subject: &'a str,
+    known: Vec<String>,
+    priorities: Vec<(String, bool)>,
+    guard: &'a str,
+}
+
+pub(super) fn compose(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let agents = AgentList::default().run(visit.inbox, visit.caller)?.agents;
+    let mut known: Vec<String> = agents
+        .iter()
+        .map(|agent| agent.agent_id.to_string())
+        .collect();
+    let channels = ChannelList {}.run(visit.inbox, visit.caller)?.channels;
+    known.extend(channels.iter().map(|channel| channel.address.to_string()));
+    let priorities = Priority::ALL
+        .iter()
+        .map(|priority| (priority.to_string(), *priority == Priority::Normal));
+    let main = written(&Compose {
+        to: visit.fields.get("to").unwrap_or_default(),
+        subject: visit.fields.get("subject").unwrap_or_default(),
+        known,
+        priorities: priorities.collect(),
+        guard: visit.guard,
+    })?;
+    Ok(("Write".to_owned(), main))
+}

@@ -1,0 +1,109 @@
+//! What a house needs looking after: letters that reached nobody, the ledger behind the store, and the store itself.
+
+use askama::Template;
+use inbox_core::Refusal;
+use inbox_ops::{DeadLetters, Operation};
+use inbox_store::RecordState;
+
+use super::html::{Html, ago, line};
+use super::mail::MailLine;
+use super::{Visit, written};
+
+struct Letter {
+    mail: Option<MailLine>,
+    why: String,
+    since: Html,
+    refused: String,
+}
+
+#[derive(Template)]
+#[template(path = "dead.html")]
+struct Dead<'a> {
+    letters: Vec<Letter>,
+    guard: &'a str,
+}
+
+pub(super) fn dead(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let found = DeadLetters::default().run(visit.inbox, visit.caller)?;
+    let letters = found.letters.iter().map(|letter| Letter {
+        mail: letter
+            .message
+            .as_ref()
+            .map(|message| MailLine::of(visit, message)),
+        why: line(&letter.explanation),
+        since: ago(letter.since, visit.now),
+        refused: letter
+            .refused
+            .as_ref()
+            .map(|row| line(&row.to_string()))
+            .unwrap_or_default(),
+    });
+    let main = written(&Dead {
+        letters: letters.collect(),
+        guard: visit.guard,
+    })?;
+    Ok(("Dead letters".to_owned(), main))
+}
+
+struct TopicLine {
+    topic: String,
+    place: &'static str,
+    name: String,
+    sequence: i64,
+    problem: String,
+}
+
+#[derive(Template)]
+#[template(path = "ledger.html")]
+struct Ledger {
+    network: Option<String>,
+    waiting: i64,
+    since: Option<Html>,
+    problems: i64,
+    topics: Vec<TopicLine>,
+    records: Vec<(&'static str, i64)>,
+}
+
+pub(super) fn ledger(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let standing = visit.inbox.ledger_standing()?;
+    let counted = |state: &RecordState| {
+        let found = standing.records.iter().find(|(other, _)| other == state);
+        found.map_or(0, |(_, count)| *count)
+    };
+    let main = written(&Ledger {
+        network: visit.inbox.config().ledger.network.clone(),
+        waiting: standing.backlog.count,
+        since: standing.backlog.since.map(|since| ago(since, visit.now)),
+        problems: standing.backlog.problems,
+        records: RecordState::ALL
+            .iter()
+            .map(|state| (state.name(), counted(state)))
+            .collect(),
+        topics: standing
+            .topics
+            .iter()
+            .map(|topic| TopicLine {
+                topic: topic.topic.clone().unwrap_or_default(),
+                place: topic.place.name(),
+                name: line(&topic.name),
+                sequence: topic.sequence,
+                problem: line(topic.problem.as_deref().unwrap_or_default()),
+            })
+            .collect(),
+    })?;
+    Ok(("Ledger".to_owned(), main))
+}
+
+#[derive(Template)]
+#[template(path = "store.html")]
+struct House {
+    checks: Vec<[String; 4]>,
+    is_whole: bool,
+}
+
+pub(super) fn store(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let is_whole = visit.fields.get("check").is_some();
+    let checks = crate::cli::health(visit.inbox.store(), is_whole);
+    let main = written(&House { checks, is_whole })?;
+    Ok(("Store".to_owned(), main))
+}

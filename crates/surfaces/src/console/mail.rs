@@ -1,0 +1,210 @@
+//! How messages, questions and threads look wherever they stand.
+
+use inbox_core::{Message, Priority, Status, Thread};
+use inbox_ops::{Ask, AskSort};
+
+use super::Visit;
+use super::html::{self, Html, ago, encoded, escape, left, line};
+use super::markdown::markdown;
+
+/// A status as a word with a mark, so that it is told without colour.
+pub(super) fn status(status: Status) -> Html {
+    let mark = match status {
+        Status::Pending => "○",
+        Status::Claimed => "◐",
+        Status::InProgress => "●",
+        Status::Blocked => "◼",
+        Status::Done => "✓",
+        Status::Failed => "✕",
+        Status::Cancelled => "–",
+    };
+    let word = status.to_string().replace('_', " ");
+    Html::new(format!(
+        "<span class=\"status {status}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
+    ))
+}
+
+/// A priority, where it is another than usual.
+pub(super) fn priority(priority: Priority) -> Html {
+    if priority == Priority::Normal {
+        return Html::default();
+    }
+    Html::new(format!(
+        "<span class=\"priority {priority}\">{priority}</span>"
+    ))
+}
+
+/// A name that leads to its agent's page.
+pub(super) fn agent(name: &str) -> Html {
+    Html::new(format!(
+        "<a class=\"agent\" href=\"/agents/{}\">{}</a>",
+        encoded(name),
+        escape(&line(name))
+    ))
+}
+
+/// Addresses; those that are names lead to their agents.
+pub(super) fn addresses(list: &[inbox_core::Address]) -> Html {
+    let one = |address: &inbox_core::Address| match address.bare_name() {
+        Some(name) if name.as_str() != "human" => agent(name.as_str()).to_string(),
+        _ => format!(
+            "<span class=\"address\">{}</span>",
+            escape(&address.to_string())
+        ),
+    };
+    let list: Vec<String> = list.iter().map(one).collect();
+    Html::new(list.join(", "))
+}
+
+/// A thread's subject, which leads to it.
+pub(super) fn subject(thread: &Thread) -> Html {
+    let text = match line(&thread.subject) {
+        empty if empty.trim().is_empty() => "(no subject)".to_owned(),
+        text => text,
+    };
+    Html::new(format!(
+        "<a class=\"subject\" href=\"/threads/{}\">{}</a>",
+        thread.thread_id,
+        escape(&text)
+    ))
+}
+
+/// A row of a list of threads.
+pub(super) struct ThreadLine {
+    pub(super) key: String,
+    pub(super) status: Html,
+    pub(super) subject: Html,
+    pub(super) priority: Html,
+    pub(super) from: Html,
+    pub(super) to: Html,
+    pub(super) updated: Html,
+    pub(super) label: String,
+}
+
+impl ThreadLine {
+    pub(super) fn of(visit: &Visit<'_>, thread: &Thread) -> Self {
+        let labels = [&thread.run_id, &thread.task_id];
+        let labels: Vec<String> = labels
+            .into_iter()
+            .filter(|label| !label.is_empty())
+            .map(|label| line(label))
+            .collect();
+        ThreadLine {
+            key: thread.thread_id.to_string(),
+            status: status(thread.status),
+            subject: subject(thread),
+            priority: priority(thread.priority),
+            from: agent(thread.created_by.as_str()),
+            to: match thread.assigned_to.parse::<inbox_core::Address>() {
+                Ok(address) => addresses(std::slice::from_ref(&address)),
+                Err(_) => addresses(&thread.to),
+            },
+            updated: ago(thread.updated_at, visit.now),
+            label: labels.join(" · "),
+        }
+    }
+}
+
+/// A message in a list of mail.
+pub(super) struct MailLine {
+    pub(super) id: String,
+    pub(super) thread: String,
+    pub(super) summary: String,
+    pub(super) from: Html,
+    pub(super) to: Html,
+    pub(super) priority: Html,
+    pub(super) is_verified: bool,
+    pub(super) sort: String,
+    pub(super) at: Html,
+}
+
+impl MailLine {
+    pub(super) fn of(visit: &Visit<'_>, message: &Message) -> Self {
+        MailLine {
+            id: message.message_id.to_string(),
+            thread: message.thread_id.to_string(),
+            summary: match line(&message.summary) {
+                empty if empty.trim().is_empty() => "(no summary)".to_owned(),
+                text => text,
+            },
+            from: agent(message.from_agent.as_str()),
+            to: addresses(&message.to),
+            priority: priority(message.priority),
+            is_verified: message.verified,
+            sort: line(
+                message
+                    .message_type
+                    .as_deref()
+                    .unwrap_or(&message.kind.to_string()),
+            ),
+            at: ago(message.created_at, visit.now),
+        }
+    }
+}
+
+/// An open question as a card.
+pub(super) struct AskCard {
+    pub(super) key: String,
+    pub(super) word: &'static str,
+    pub(super) class: &'static str,
+    pub(super) subject: Html,
+    pub(super) who: Html,
+    pub(super) since: Html,
+    pub(super) lease: Option<Html>,
+    pub(super) summary: String,
+    pub(super) body: Html,
+    pub(super) details: Html,
+    /// Answers that are one click, each with its word for the button.
+    pub(super) answers: &'static [(&'static str, &'static str)],
+    pub(super) is_verified: bool,
+    pub(super) priority: Html,
+}
+
+impl AskCard {
+    pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Self {
+        let (word, class, answers): (_, _, &[_]) = match ask.sort {
+            AskSort::Blocked => ("Blocked", "blocked", &[]),
+            AskSort::Approval => (
+                "Approval",
+                "approval",
+                &[
+                    ("approve", "Approve"),
+                    ("reject", "Reject"),
+                    ("dismiss", "Dismiss"),
+                ],
+            ),
+            AskSort::Connection => (
+                "Connection",
+                "connection",
+                &[("accept", "Accept"), ("refuse", "Refuse")],
+            ),
+            AskSort::Question => ("Question", "question", &[]),
+        };
+        let message = &ask.message;
+        let has_body = message.body.trim() != message.summary.trim();
+        AskCard {
+            key: ask.thread.thread_id.to_string(),
+            word,
+            class,
+            subject: subject(&ask.thread),
+            who: agent(ask.waiting.as_str()),
+            since: ago(ask.since, visit.now),
+            lease: ask.lease_until.map(|until| left(until, visit.now)),
+            // Said once is enough.
+            summary: if message.summary == ask.thread.subject {
+                String::new()
+            } else {
+                line(&message.summary)
+            },
+            body: if has_body {
+                markdown(&message.body)
+            } else {
+                html::Html::default()
+            },
+            details: super::payload::sections(&message.payload_json),
+            answers,
+            is_verified: message.verified,
+            priority: priority(message.priority),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Pages that stay live: made again when something happened, once for all who look at the same, and sent where they changed.
+//!
+//! Making pages may not slow the work that they show: one is made at a time, and after each there is a pause that is longer than
+//! the making was.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use inbox_core::{AgentName, Refusal};
+use inbox_store::bell::Key;
+use tokio::sync::Semaphore;
+
+use super::{Guest, Place, visited};
+use crate::console;
+use crate::http::events::Events;
+use crate::http::route::House;
+
+/// What happens within this time is shown at once.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// A page is made again after this time although nothing rang: leases end, and sessions die, by the clock alone.
+const STALE: Duration = Duration::from_secs(15);
+
+/// How many times longer than the making of a page nothing is made after it.
+const PAUSE: u32 = 3;
+
+/// The pages that somebody looks at.
+pub(in crate::http) struct Live {
+    pages: Mutex<HashMap<(AgentName, String), Shared>>,
+    making: Semaphore,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Live {
+            pages: Mutex::default(),
+            making: Semaphore::new(1),
+        }
+    }
+}
+
+/// A page that several look at, and one makes.
+type Shared = Arc<tokio::sync::Mutex<Page>>;
+
+#[derive(Default)]
+struct Page {
+    /// When it was begun to be made.
+    begun: Option<Instant>,
+    data: Arc<str>,
+    /// Without what the clock alone changes.
+    mark: u64,
+}
+
+impl Live {
+    fn page(&self, guest: &Guest, place: &Place) -> Shared {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.retain(|_, page| Arc::strong_count(page) > 1);
+        let key = (guest.token.agent_id.clone(), place.at.clone());
+        Arc::clone(pages.entry(key).or_default())
+    }
+}
+
+/// Begins to follow a page.
+pub(super) fn follow(house: &Arc<House>, guest: Guest, place: Place) -> Events {
+    let (send, events) = Events::channel();
+    let house = Arc::clone(house);
+    tokio::spawn(async move {
+        let shared = house.live.page(&guest, &place);
+        let mut waiter = house.engine.waker.register(&Key::Any);
+        let mut seen = None;
+        // Whoever was rung at the same time shares what was made since.
+        let mut rang = Instant::now();
+        loop {
+            waiter.rearm();
+            let piece = match made(&house, &guest, &place, &shared, rang).await {
+                Ok((mark, _)) if seen == Some(mark) => ": same\n\n".to_owned(),
+                Ok((mark, data)) => {
+                    seen = Some(mark);
+                    format!("event: page\ndata: {data}\n\n")
+                }
+                Err(_) => ": later\n\n".to_owned(),
+            };
+            if send.send(piece.into()).await.is_err() || house.engine.is_stopping() {
+                return;
+            }
+            tokio::select! {
+                () = waiter.rang() => {
+                    rang = Instant::now();
+                    tokio::time::sleep(TOGETHER).await;
+                }
+                () = tokio::time::sleep(STALE) => {
+                    // Whoever else made it lately made it for this one, too.
+                    let now = Instant::now();
+                    rang = now.checked_sub(STALE / 2).unwrap_or(now);
+                }
+            }
+            // A session that has ended is shown nothing more.
+            if !house.is_in_console(&guest).await {
+                let _ = send.send("event: out\ndata: \n\n".into()).await;
+                return;
+            }
+        }
+    });
+    events
+}
+
+/// The page as it is after that time, made by whoever comes first.
+async fn made(
+    house: &Arc<House>,
+    guest: &Guest,
+    place: &Place,
+    shared: &tokio::sync::Mutex<Page>,
+    after: Instant,
+) -> Result<(u64, Arc<str>), Refusal> {
+    let mut page = shared.lock().await;
+    if page.begun.is_none_or(|begun| begun < after) {
+        let permit = house.live.making.acquire().await;
+        let begun = Instant::now();
+        let (guest, place) = (guest.clone(), place.clone());
+        let shown = house
+            .engine
+            .look(move |inbox| visited(inbox, &guest, &place, console::show))
+            .await;
+        let pause = begun.elapsed() * PAUSE;
+        let shown = shown?;
+        page.begun = Some(begun);
+        page.mark = mark(&shown);
+        page.data = serde_json::json!({
+            "title": shown.title,
+            "main": shown.main,
+            "asks": shown.asks,
+            "unread": shown.unread,
+        })
+        .to_string()
+        .into();
+        let found = (page.mark, Arc::clone(&page.data));
+        drop(page);
+        tokio::time::sleep(pause).await;
+        drop(permit);
+        return Ok(found);
+    }
+    Ok((page.mark, Arc::clone(&page.data)))
+}
+
+/// What tells a page from another, but for times that count on by themselves.
+fn mark(shown: &console::Shown) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    (&shown.title, shown.asks, shown.unread).hash(&mut hasher);
+    let mut parts = shown.main.split("</time>");
+    for part in &mut parts {
+        let told = part.rfind("<time").and_then(|start| {
+            let end = part[start..].find('>')?;
+            Some(&part[..=start + end])
+        });
+        told.unwrap_or(part).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+impl House {
+    async fn is_in_console(&self, guest: &Guest) -> bool {
+        let secret = guest.secret.clone();
+        self.engine
+            .look(move |inbox| inbox.in_console(&secret))
+            .await
+            .is_ok()
+    }
+}
