@@ -5,8 +5,13 @@
 
 mod alarm;
 mod crew;
+mod form;
+mod large;
 mod listen;
+mod make;
 mod meaning;
+mod once;
+mod place;
 mod profiles;
 mod reading;
 mod run;
@@ -113,7 +118,8 @@ impl<'i> Bridge<'i> {
         self.speak(&topics, &mut turn)?;
         let mut readings = std::mem::take(&mut self.readings);
         readings.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
-        self.listen(topics, &mut readings, &mut turn)?;
+        let made = topics.into_iter().filter(|topic| topic.topic.is_some());
+        self.listen(made.collect(), &mut readings, &mut turn)?;
         self.readings = readings;
         Ok(turn)
     }
@@ -158,6 +164,7 @@ impl<'i> Bridge<'i> {
         };
         let reach = self.inbox.store().reacher();
         let net = Net::open_on(&self.runtime, &self.network, holder.account, holder.key)
+            .trying_once()
             .telling(Arc::new(move || reach(FailPoint::LedgerAfterSend)));
         let me = Participant {
             account: holder.account,

@@ -11,7 +11,7 @@ use inbox_hedera::mirror::{MessageFacts, Mirror};
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
 use inbox_ops::ledger::Kept;
-use inbox_store::{LedgerRecord, RecordState, TopicRow};
+use inbox_store::{LedgerRecord, RecordState, TopicPlace, TopicRow};
 use serde_json::{Value, json};
 
 use crate::history;
@@ -140,8 +140,10 @@ fn record(
     only: Option<&str>,
 ) -> Result<(TopicRow, LedgerRecord), Refusal> {
     let id = kept.message.message_id;
-    let found = inbox.records_of(&kept.message.uid)?.into_iter();
-    let mut found = found.filter(|(row, record)| {
+    let mut found = inbox.records_of(&kept.message.uid)?;
+    // What leads to it proves less than what it is.
+    found.sort_by_key(|(row, _)| row.place == TopicPlace::Role);
+    let mut found = found.into_iter().filter(|(row, record)| {
         let is_it = matches!(record.state, RecordState::Confirmed | RecordState::Taken);
         is_it && only.is_none_or(|only| row.topic.as_deref() == Some(only))
     });

@@ -18,6 +18,24 @@ pub enum Truth {
         /// Its Wire.
         wire: Value,
     },
+    /// A note on an entity.
+    Note {
+        /// Its UUID, where it has one.
+        uid: Option<String>,
+        /// All of it.
+        note: Value,
+        /// What it says, from its file if it is in one.
+        text: String,
+    },
+    /// A step of the work on an entity, as a Wire.
+    Step(Value),
+    /// What leads to a message, and is not it.
+    Pointer {
+        /// The message's UUID.
+        uid: String,
+        /// Who sent it.
+        sender: String,
+    },
     /// It names another than who paid for it, and why that is seen.
     Forged(String),
     /// It is something else.
@@ -31,6 +49,11 @@ pub fn truth(
     bytes: &[u8],
     payer: AccountId,
 ) -> Result<Truth, Refusal> {
+    match place {
+        TopicPlace::Entity => return entity(mirror, bytes),
+        TopicPlace::Role => return Ok(pointer(bytes)),
+        TopicPlace::Inbound | TopicPlace::Outbound | TopicPlace::Connection => {}
+    }
     let Some((operator, said)) = data(place, bytes) else {
         return Ok(Truth::Other);
     };
@@ -45,8 +68,53 @@ pub fn truth(
     let Ok(wire) = serde_json::from_str::<Value>(&text) else {
         return Ok(Truth::Other);
     };
-    let uid = wire.get("x_uid").and_then(Value::as_str).map(str::to_owned);
+    let uid = word(&wire, "x_uid");
     Ok(uid.map_or(Truth::Other, |uid| Truth::Mail { uid, wire }))
+}
+
+fn word(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn entity(mirror: &Mirror, bytes: &[u8]) -> Result<Truth, Refusal> {
+    let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
+        return Ok(Truth::Other);
+    };
+    if value.get("wire").is_some() {
+        let whole = match word(&value, "x_file") {
+            None => Some(value),
+            Some(led) => {
+                let text = text(mirror, &Data::new(led))?;
+                text.and_then(|text| serde_json::from_str(&text).ok())
+            }
+        };
+        return Ok(whole.map_or(Truth::Other, Truth::Step));
+    }
+    let Some(note) = word(&value, "note") else {
+        return Ok(Truth::Other);
+    };
+    let data = Data::new(note);
+    let mut text = text(mirror, &data)?.unwrap_or_default();
+    // A file has all of the note, or its text alone.
+    if data.file().is_some()
+        && let Ok(whole) = serde_json::from_str::<Value>(&text)
+        && let Some(inner) = word(&whole, "note")
+    {
+        text = inner;
+    }
+    Ok(Truth::Note {
+        uid: word(&value, "x_uid"),
+        text,
+        note: value,
+    })
+}
+
+fn pointer(bytes: &[u8]) -> Truth {
+    let wire: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    match (word(&wire, "x_uid"), word(&wire, "sender")) {
+        (Some(uid), Some(sender)) => Truth::Pointer { uid, sender },
+        _ => Truth::Other,
+    }
 }
 
 /// Who says what, if it is a message after HCS-10.
@@ -54,10 +122,12 @@ pub(crate) fn data(place: TopicPlace, bytes: &[u8]) -> Option<(AccountId, Data)>
     let place = match place {
         TopicPlace::Inbound => Place::Inbound,
         TopicPlace::Connection => Place::Connection,
-        TopicPlace::Outbound | TopicPlace::Entity | TopicPlace::Role => return None,
+        TopicPlace::Outbound => Place::Outbound,
+        TopicPlace::Entity | TopicPlace::Role => return None,
     };
     match read(bytes, place).ok()?.0 {
         Operation::InboundMessage(said) => Some((said.operator.account, said.data)),
+        Operation::OutboundMessage(said) => Some((said.operator.account, said.data)),
         Operation::Message(said) => Some((said.operator.account, said.data)),
         _ => None,
     }

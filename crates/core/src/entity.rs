@@ -18,6 +18,13 @@ pub struct Entity {
     pub ref_id: Label,
 }
 
+impl Entity {
+    /// Its sort and its id.
+    pub fn parts(&self) -> (RefType, String) {
+        (self.ref_type, self.ref_id.to_string())
+    }
+}
+
 impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.ref_type, self.ref_id)

@@ -38,6 +38,7 @@ pub const fn writer(operation: &Operation) -> Writer {
         Operation::RequestRecord(_) | Operation::CreatedRecord(_) | Operation::ClosedRecord(_) => {
             Writer::Owner
         }
+        Operation::OutboundMessage(message) => Writer::OwningOperator(message.operator),
         Operation::Message(message) => Writer::Operator(message.operator),
         Operation::CloseConnection(close) => Writer::Operator(close.operator),
         Operation::Transaction(transaction) => Writer::Operator(transaction.operator),

@@ -93,7 +93,9 @@ impl Connections {
             Operation::ClosedRecord(record) => self.closure_recorded(record),
             Operation::CloseConnection(_) => self.closed(topic, payer),
             Operation::Message(_) | Operation::Transaction(_) => self.spoken(topic, payer),
-            Operation::InboundMessage(_) => Heard::Ignored("it needs no connection"),
+            Operation::InboundMessage(_) | Operation::OutboundMessage(_) => {
+                Heard::Ignored("it needs no connection")
+            }
             Operation::Register(_) | Operation::Delete(_) | Operation::Migrate(_) => {
                 Heard::Ignored("it says nothing about a connection")
             }

@@ -84,6 +84,7 @@ impl Directory {
             | Operation::RequestRecord(_)
             | Operation::CreatedRecord(_)
             | Operation::ClosedRecord(_)
+            | Operation::OutboundMessage(_)
             | Operation::Message(_)
             | Operation::CloseConnection(_)
             | Operation::Transaction(_) => Verdict::Ignored("it says nothing about a registry"),

@@ -58,7 +58,7 @@ pub use note::{Note, NoteType};
 pub use operation::{
     CloseConnection, CloseMethod, ClosedRecord, ConnectionCreated, ConnectionRequest,
     CreatedRecord, Data, Delete, InboundMessage, MAX_ASSEMBLED, MAX_MESSAGE, Message, Migrate,
-    Operation, Register, RequestRecord, Transaction, read,
+    Operation, OutboundMessage, Register, RequestRecord, Transaction, read,
 };
 pub use profile::{
     AgentType, AiAgent, Capability, CustomTopic, Flora, FloraTopics, McpServer, McpService,

@@ -1,4 +1,4 @@
-//! A note on the topic of a task, phase, stage or project, and who is to hear of it.
+//! A note on the topic of a task, phase, stage, project or agent, and who is to hear of it.
 
 use serde_json::Value;
 
@@ -18,15 +18,18 @@ pub enum NoteType {
     Stage,
     /// A project.
     Project,
+    /// An agent.
+    Agent,
 }
 
 impl NoteType {
     /// Every type.
-    pub const ALL: [NoteType; 4] = [
+    pub const ALL: [NoteType; 5] = [
         NoteType::Task,
         NoteType::Phase,
         NoteType::Stage,
         NoteType::Project,
+        NoteType::Agent,
     ];
 
     /// Its word.
@@ -36,6 +39,7 @@ impl NoteType {
             NoteType::Phase => "phase.note",
             NoteType::Stage => "stage.note",
             NoteType::Project => "project.note",
+            NoteType::Agent => "agent.note",
         }
     }
 
@@ -44,7 +48,7 @@ impl NoteType {
         match found {
             Some(found) => Some(found),
             None => report.refuse(format!(
-                "must be task.note, phase.note, stage.note or project.note, not {}",
+                "must be task.note, phase.note, stage.note, project.note or agent.note, not {}",
                 shown_value(value)
             )),
         }

@@ -9,7 +9,7 @@ mod registry;
 pub use connection::{CloseConnection, Message, Transaction};
 pub use data::Data;
 pub use inbound::{ConnectionCreated, ConnectionRequest, InboundMessage};
-pub use outbound::{CloseMethod, ClosedRecord, CreatedRecord, RequestRecord};
+pub use outbound::{CloseMethod, ClosedRecord, CreatedRecord, OutboundMessage, RequestRecord};
 pub use registry::{Delete, Migrate, Register};
 
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub enum Operation {
     CreatedRecord(CreatedRecord),
     /// On its own outbound topic: an agent records that a connection ended.
     ClosedRecord(ClosedRecord),
+    /// On its own outbound topic: an agent records a message that it sent to nobody's topic.
+    OutboundMessage(OutboundMessage),
     /// On a connection's topic: a message.
     Message(Message),
     /// On a connection's topic: the end.
@@ -120,6 +122,9 @@ impl Operation {
             ("connection_closed", Place::Outbound) => {
                 ClosedRecord::read(value, report).map(Operation::ClosedRecord)
             }
+            ("message", Place::Outbound) => {
+                OutboundMessage::read(value, report).map(Operation::OutboundMessage)
+            }
             // Others count it as if it could stand here, and it says the same wherever it is.
             ("connection_closed", Place::Inbound | Place::Connection) => {
                 let expected = "connection_closed on an outbound topic";
@@ -171,6 +176,7 @@ impl Operation {
             Operation::RequestRecord(operation) => operation.form(),
             Operation::CreatedRecord(operation) => operation.form()?,
             Operation::ClosedRecord(operation) => operation.form(),
+            Operation::OutboundMessage(operation) => operation.form(),
             Operation::Message(operation) => operation.form(),
             Operation::CloseConnection(operation) => operation.form(),
             Operation::Transaction(operation) => operation.form(),

@@ -105,7 +105,7 @@ impl OperationCode {
                 matches!(place, Place::Inbound | Place::Outbound)
             }
             OperationCode::ConnectionClosed => matches!(place, Place::Outbound | Place::Connection),
-            OperationCode::Message => matches!(place, Place::Inbound | Place::Connection),
+            OperationCode::Message => !matches!(place, Place::Registry),
         }
     }
 }
@@ -137,6 +137,7 @@ impl TransactionMemo {
             Operation::RequestRecord(_) => (OperationCode::ConnectionRequest, Place::Outbound),
             Operation::CreatedRecord(_) => (OperationCode::ConnectionCreated, Place::Outbound),
             Operation::ClosedRecord(_) => (OperationCode::ConnectionClosed, Place::Outbound),
+            Operation::OutboundMessage(_) => (OperationCode::Message, Place::Outbound),
             Operation::Message(_) | Operation::Transaction(_) => {
                 (OperationCode::Message, Place::Connection)
             }

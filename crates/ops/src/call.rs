@@ -405,8 +405,33 @@ pub(crate) fn must_be_allowed(
         .map_err(Abort::from)
 }
 
-/// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.
+/// Takes a step on a thread, by way of the ledger where that is behind the store.
 pub(crate) fn take(
+    tx: &mut Tx<'_>,
+    config: &Config,
+    caller: &Caller,
+    agent: &AgentName,
+    row: ThreadRow,
+    command: Command,
+    message: Option<NewMessage>,
+) -> Result<Recorded, Abort> {
+    let mut message = message;
+    if let Some(message) = &mut message {
+        if message.to.is_empty() {
+            message.to.clone_from(&row.thread.to);
+        }
+        // What changes a thread, answers or steers is never held back.
+        let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
+        let priority = message.priority.unwrap_or(row.thread.priority);
+        ledger::pass(tx, config, agent, message, priority, may_wait)?;
+    }
+    let recorded = step(tx, config, caller, agent, row, command, message)?;
+    ledger::tell_step(tx, config, agent, &recorded, command)?;
+    Ok(recorded)
+}
+
+/// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.
+pub(crate) fn step(
     tx: &mut Tx<'_>,
     config: &Config,
     caller: &Caller,
@@ -424,17 +449,7 @@ pub(crate) fn take(
     let session = caller.session.as_ref();
     let mut message = message;
     let turns = match &mut message {
-        Some(message) => {
-            let turns = guard::in_thread(tx, config, agent, &row, command, message)?;
-            if message.to.is_empty() {
-                message.to.clone_from(&row.thread.to);
-            }
-            // What changes a thread, answers or steers is never held back.
-            let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
-            let priority = message.priority.unwrap_or(row.thread.priority);
-            ledger::pass(tx, config, agent, message, priority, may_wait)?;
-            Some(turns)
-        }
+        Some(message) => Some(guard::in_thread(tx, config, agent, &row, command, message)?),
         None => None,
     };
     let step = Step {

@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use convert::{own_uid, uid};
 pub use inbox_store::foreign::Tables;
 
 /// A message that comes from elsewhere.

@@ -1,13 +1,14 @@
 //! The ledger behind the store: which messages go there, which wait for it, and what is found there.
 //!
 //! Mail between agents that both have an account goes to the recipient's inbound topic. What is not urgent is delivered when the topic has
-//! it; urgent mail, answers and what changes a thread are delivered at once and confirmed later. What the topics hold comes back
-//! through here, each message in one transaction with how far its topic was taken in.
+//! it; urgent mail, answers and what changes a thread are delivered at once and confirmed later. Notes on an entity and the steps of work on it
+//! go to the entity's topic, pointers to work for a role to the role's, and mail that has no one recipient to its sender's own: none
+//! of that is waited for. What the topics hold comes back through here, each message in one transaction with how far its topic was taken in.
 
 use std::collections::BTreeMap;
 
 use inbox_core::record::Millis;
-use inbox_core::{AgentName, Message, Refusal};
+use inbox_core::{AgentName, Code, Refusal};
 use inbox_store::{
     Abort, Backlog, Cursor, FLOOD, FailPoint, LedgerRecord, Outgoing, RecordState, TopicPlace,
     TopicRow, Tx,
@@ -17,13 +18,17 @@ use serde_json::Value;
 use crate::call::{Inbox, thread};
 
 mod audit;
+mod entity;
 mod extra;
 mod hear;
 mod pass;
+mod tell;
 
 pub use audit::{Kept, Stray};
+pub use entity::Noted;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
+pub(crate) use tell::{follow_entity, tell_note, tell_step};
 
 /// What says more of a message than its Wire does, beside it.
 const UID: &str = "x_uid";
@@ -32,12 +37,29 @@ const PRIORITY: &str = "x_priority";
 const THREAD: &str = "x_thread";
 const REF_TYPE: &str = "x_ref_type";
 const REF_ID: &str = "x_ref_id";
+const STATUS: &str = "x_status";
 
 /// What a message on a topic means, after who paid for it was compared with whom it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning {
     /// An agent of the roster says this, as a Wire.
     Said {
+        /// Who.
+        from: AgentName,
+        /// What.
+        wire: Value,
+    },
+    /// An agent of the roster says this on an entity's topic, as a note.
+    Noted(Noted),
+    /// An agent of the roster says by a Wire on an entity's topic what it did.
+    Stepped {
+        /// Who.
+        from: AgentName,
+        /// What.
+        wire: Value,
+    },
+    /// An agent of the roster has put down what it sent, by its Wire or a pointer to it.
+    PutDown {
         /// Who.
         from: AgentName,
         /// What.
@@ -83,9 +105,7 @@ pub struct Finding {
 pub struct Leaving {
     /// How far it has come.
     pub outgoing: Outgoing,
-    /// The message.
-    pub message: Message,
-    /// Its Wire as it travels.
+    /// What is said: a message's Wire as it travels, or what stands in its place.
     pub wire: Value,
 }
 
@@ -103,7 +123,8 @@ pub struct Standing {
 }
 
 impl Inbox {
-    /// The share of a bridge in the topics of every agent that has one: as many as there are for each bridge that is here.
+    /// The share of a bridge in the topics of every agent that has one, and of what is said elsewhere: as many as there are for each bridge that
+    /// is here. Some have to be made first.
     pub fn ledger_topics(&self, bridge: &str, for_ms: i64) -> Result<Vec<TopicRow>, Refusal> {
         let written = self.store().write(|tx| {
             for details in tx.agents(None)? {
@@ -153,6 +174,11 @@ impl Inbox {
         self.store().read(|tx| {
             let mut list = Vec::new();
             for outgoing in tx.outgoing(topic_no, most)? {
+                if let Some(content) = &outgoing.content {
+                    let wire = serde_json::from_str(content).map_err(unreadable)?;
+                    list.push(Leaving { outgoing, wire });
+                    continue;
+                }
                 let Some((_, message)) = tx.load_message(outgoing.message)? else {
                     continue;
                 };
@@ -162,11 +188,11 @@ impl Inbox {
                     _ => None,
                 };
                 let opening = opening.map_or_else(|| message.uid.clone(), |(_, first)| first.uid);
-                list.push(Leaving {
-                    wire: travelling(&message, &row.thread, &opening),
-                    outgoing,
-                    message,
-                });
+                let wire = match outgoing.place {
+                    TopicPlace::Role => pass::pointer(&message, &row.thread, &opening),
+                    _ => travelling(&message, &row.thread, &opening),
+                };
+                list.push(Leaving { outgoing, wire });
             }
             Ok(list)
         })
@@ -179,6 +205,53 @@ impl Inbox {
             .map(drop)
     }
 
+    /// Goes on with what is to be said, from where it was. Not when the bridge has its topic no more, or another was there first.
+    pub fn move_outgoing(
+        &self,
+        from: &Outgoing,
+        to: &Outgoing,
+        bridge: &str,
+    ) -> Result<bool, Refusal> {
+        let written = self
+            .store()
+            .write(|tx| Ok(tx.move_outgoing(from, to, bridge)?))?;
+        Ok(written.value)
+    }
+
+    /// Leaves what cannot be said now for later.
+    pub fn delay_outgoing(
+        &self,
+        outgoing: &Outgoing,
+        next_at: Millis,
+        problem: &str,
+    ) -> Result<(), Refusal> {
+        let (number, tries) = (outgoing.outbox_no, outgoing.tries + 1);
+        self.store()
+            .write(|tx| Ok(tx.delay_outgoing(number, tries, next_at, problem)?))
+            .map(drop)
+    }
+
+    /// Writes down the transaction that makes a topic, in the place of the one before. Whether that one was still there.
+    /// Not when the bridge has it no more.
+    pub fn begin_topic(
+        &self,
+        topic: &TopicRow,
+        step_id: Option<&str>,
+        bridge: &str,
+    ) -> Result<bool, Refusal> {
+        let written = self
+            .store()
+            .write(|tx| Ok(tx.begin_topic(topic, step_id, bridge)?))?;
+        Ok(written.value)
+    }
+
+    /// Writes down that a topic is there.
+    pub fn made_topic(&self, topic_no: i64, topic: &str) -> Result<(), Refusal> {
+        self.store()
+            .write(|tx| Ok(tx.made_topic(topic_no, topic)?))
+            .map(drop)
+    }
+
     /// Writes down under which id something is about to be said, where it was `before`. Not when the bridge has its topic no more, or
     /// another was there first.
     pub fn begin_outgoing(
@@ -187,10 +260,9 @@ impl Inbox {
         before: Option<&str>,
         bridge: &str,
     ) -> Result<bool, Refusal> {
-        let written = self
-            .store()
-            .write(|tx| Ok(tx.begin_outgoing(outgoing, before, bridge)?))?;
-        Ok(written.value)
+        let mut from = outgoing.clone();
+        from.step_id = before.map(str::to_owned);
+        self.move_outgoing(&from, outgoing, bridge)
     }
 
     /// When the first of what a bridge has to say may be tried, in milliseconds from now.
@@ -322,6 +394,13 @@ impl Inbox {
                     record.reason = Some(reason.clone());
                 }
                 Meaning::Said { from, wire } => self.hear(tx, topic, &mut record, from, wire)?,
+                Meaning::Noted(noted) => self.hear_note(tx, topic, &mut record, noted)?,
+                Meaning::Stepped { from, wire } => {
+                    self.hear_step(tx, topic, &mut record, from, wire)?;
+                }
+                Meaning::PutDown { from, wire } => {
+                    hear::put_down(tx, topic, &mut record, from, wire)?;
+                }
             }
             if record.state.is_nothing() {
                 let payer = findings[index].record.payer.as_str();
@@ -341,4 +420,9 @@ impl Inbox {
         }
         Ok(())
     }
+}
+
+fn unreadable(error: serde_json::Error) -> Refusal {
+    let problem = format!("what is to be said cannot be read: {error}");
+    Refusal::new(Code::StoreCorrupt, problem)
 }

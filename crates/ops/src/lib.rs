@@ -8,6 +8,7 @@ mod ack;
 mod agent;
 mod answer;
 mod archive;
+mod assign;
 mod call;
 mod cancel;
 mod card;
@@ -57,6 +58,7 @@ pub use agent::{
 };
 pub use answer::{Answer, Delivery, Leased, Posted, Released, Threads};
 pub use archive::{Archive, Archived};
+pub use assign::Assign;
 pub use call::{Caller, Effect, Identity, Inbox, Operation, Waiting};
 pub use cancel::Cancel;
 pub use card::{CardSet, CardShow, CardValidate, ShownCard};
@@ -115,6 +117,7 @@ pub fn each_operation(visitor: &mut impl Visitor) {
     visitor.visit::<Done>();
     visitor.visit::<Fail>();
     visitor.visit::<Cancel>();
+    visitor.visit::<Assign>();
     visitor.visit::<Release>();
     visitor.visit::<List>();
     visitor.visit::<Show>();

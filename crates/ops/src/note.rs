@@ -2,16 +2,17 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{Address, Entity, Kind, Priority, Refusal, limit};
-use inbox_store::{Abort, NewThread, ThreadRow, Tx};
+use inbox_store::{Abort, NewMessage, NewThread, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, step};
+use crate::config::Config;
 use crate::content::{ArtifactRef, Content};
 use crate::route::is_for;
 use crate::send::posted;
-use crate::{deliver, guard};
+use crate::{deliver, guard, ledger};
 
 /// Post a note to a task, phase, stage, project or agent
 ///
@@ -58,14 +59,7 @@ impl Operation for Note {
             let config = inbox.config();
             let mut message = message.clone();
             message.to.clone_from(&self.notify);
-            for route in config
-                .routes
-                .iter()
-                .filter(|route| is_for(&route.on, &event))
-            {
-                message.to.extend(route.to.iter().cloned());
-                message.priority = message.priority.or(route.priority);
-            }
+            follow(config, &event, &mut message);
             let delivery = deliver::address(tx, config, &mut message, None)?;
             let own = commentary(&self.entity);
             if message.to.is_empty() {
@@ -74,21 +68,17 @@ impl Operation for Note {
             let recorded = match thread_of(tx, &self.entity)? {
                 Some(row) => {
                     let command = Command::Append(Kind::Event);
-                    take(tx, config, caller, agent, row, command, Some(message))?
+                    step(tx, config, caller, agent, row, command, Some(message))?
                 }
                 None => {
                     guard::opening(tx, config, caller, agent, &mut message)?;
-                    let new = NewThread {
-                        subject: format!("notes on {}", self.entity),
-                        priority: Priority::Normal,
-                        run: None,
-                        task: None,
-                        entity: Some((self.entity.ref_type, self.entity.ref_id.to_string())),
-                        own: Some(own),
-                    };
-                    tx.open_thread(agent, caller.session.as_ref(), new, message)?
+                    let session = caller.session.as_ref();
+                    tx.open_thread(agent, session, notes_on(&self.entity), message)?
                 }
             };
+            if let Some(message) = &recorded.message {
+                ledger::tell_note(tx, config, agent, self, message)?;
+            }
             let notified = delivery.iter().map(|it| it.address.clone()).collect();
             let answer = posted(recorded, delivery, content.warnings())?;
             Ok(Posted { notified, ..answer })
@@ -96,7 +86,32 @@ impl Operation for Note {
     }
 }
 
-fn commentary(entity: &Entity) -> Address {
+/// Adds those whom routes name for a note, and how urgent they find it.
+pub(crate) fn follow(config: &Config, event: &str, message: &mut NewMessage) {
+    for route in config
+        .routes
+        .iter()
+        .filter(|route| is_for(&route.on, event))
+    {
+        message.to.extend(route.to.iter().cloned());
+        message.priority = message.priority.or(route.priority);
+    }
+}
+
+/// The thread of the notes on an entity that has none yet.
+pub(crate) fn notes_on(entity: &Entity) -> NewThread {
+    NewThread {
+        subject: format!("notes on {entity}"),
+        priority: Priority::Normal,
+        run: None,
+        task: None,
+        entity: Some(entity.parts()),
+        own: Some(commentary(entity)),
+    }
+}
+
+/// The address of the notes on an entity.
+pub(crate) fn commentary(entity: &Entity) -> Address {
     Address::entity(entity.ref_type, entity.ref_id.as_str())
 }
 
@@ -105,7 +120,8 @@ pub(crate) fn thread_of(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<Threa
     Ok(tx.thread_of_address(&commentary(entity))?)
 }
 
-fn first_line(note: &str) -> &str {
+/// What a note begins with, as its summary.
+pub(crate) fn first_line(note: &str) -> &str {
     let line = note.trim().lines().next().unwrap_or_default();
     match line.char_indices().nth(200) {
         Some((end, _)) => &line[..end],

@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{
-    Address, Code, Kind, Label, MessageId, Priority, RefType, Refusal, ThreadId, limit,
+    Address, Code, Entity, Kind, Label, MessageId, Priority, RefType, Refusal, ThreadId, limit,
 };
 use inbox_store::{Abort, Foresight, NewMessage, NewThread, Tx};
 use serde_json::Value;
@@ -135,7 +135,10 @@ impl Send {
                 .hint("pass --to AGENT, role:NAME, a tag such as project:NAME, or all"));
         }
         let entity = match (self.ref_type, &self.ref_id) {
-            (Some(ref_type), Some(ref_id)) => Some((ref_type, ref_id.to_string())),
+            (Some(ref_type), Some(ref_id)) => Some(Entity {
+                ref_type,
+                ref_id: ref_id.clone(),
+            }),
             (None, None) => None,
             _ => return Err(Refusal::input("--ref-type and --ref-id belong together")),
         };
@@ -147,7 +150,7 @@ impl Send {
                 priority: self.priority.unwrap_or(Priority::Normal),
                 run: self.run.as_ref().map(ToString::to_string),
                 task: self.task.as_ref().map(ToString::to_string),
-                entity: entity.clone(),
+                entity: entity.as_ref().map(Entity::parts),
                 own: None,
             };
             let mut message = message.clone();
@@ -155,6 +158,9 @@ impl Send {
             let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
             guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
             ledger::pass(tx, inbox.config(), agent, &mut message, new.priority, true)?;
+            if let Some(entity) = &entity {
+                ledger::follow_entity(tx, inbox.config(), entity)?;
+            }
             let recorded = tx.open_thread(agent, caller.session.as_ref(), new, message)?;
             posted(recorded, delivery, self.content().warnings())
         })

@@ -531,6 +531,6 @@ pub(crate) fn stored_json(value: &Value) -> Option<String> {
     (!empty).then(|| value.to_string())
 }
 
-fn random() -> Result<u64, StoreError> {
+pub(crate) fn random() -> Result<u64, StoreError> {
     getrandom::u64().map_err(|error| StoreError::Database(format!("no random numbers: {error}")))
 }

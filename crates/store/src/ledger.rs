@@ -1,7 +1,10 @@
 //! What the store has to do with on the ledger: topics, what is to be said there, and what was found there.
 
 mod audit;
+mod say;
 mod share;
+
+pub use say::{Saying, Spoken};
 
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Message, MessageId, ThreadId};
@@ -123,14 +126,18 @@ pub struct Passage {
 pub struct Outgoing {
     /// Its key.
     pub outbox_no: i64,
-    /// The message.
+    /// What its topic is for.
+    pub place: Place,
+    /// The message; where there is `content`, the entry that it hangs on, which may be none.
     pub message: MessageId,
     /// Who says it.
     pub agent: AgentName,
     /// The transaction that says it, or makes its file: written down before it is sent.
     pub step_id: Option<String>,
-    /// The file that it is in, where it is too large for a message.
+    /// The file that it is in, where it is too large for a message; or how far that has come.
     pub file: Option<String>,
+    /// What is said, where that is not the message's own Wire as it is now.
+    pub content: Option<String>,
     /// Its number on the topic, once it is there.
     pub sequence: Option<i64>,
     /// How often it was tried.
@@ -262,6 +269,12 @@ impl Tx<'_> {
         {
             return Ok(known.topic_no);
         }
+        // A topic is one place; who comes later with another word for it goes there too.
+        if let Some(topic) = topic
+            && let Some(known) = self.topic_of_id(topic)?
+        {
+            return Ok(known.topic_no);
+        }
         let agent_no = agent.map(|name| self.ensure_agent(name)).transpose()?;
         let now = self.now().0;
         let params = [
@@ -344,10 +357,12 @@ impl Tx<'_> {
             .map(|row| {
                 Ok(Outgoing {
                     outbox_no: row.int()?,
+                    place: Place::read(row.int()?)?,
                     message: MessageId::new(row.int()?),
                     agent: row.parsed::<AgentName>()?,
                     step_id: row.maybe_text()?,
                     file: row.maybe_text()?,
+                    content: row.maybe_text()?,
                     sequence: row.maybe_int()?,
                     tries: row.int()?,
                     next_at: Millis(row.int()?),

@@ -57,7 +57,7 @@ pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
     Backlog, Cursor, FLOOD, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord,
-    RecordState, Stuck, TopicBacklog, TopicRow,
+    RecordState, Saying, Spoken, Stuck, TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};

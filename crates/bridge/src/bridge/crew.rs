@@ -111,6 +111,9 @@ impl Bridge<'_> {
     /// Says what one sender has to say. What it says later does not overtake what it said before.
     fn say_chain(&self, chain: &Chain<'_>, turn: &mut Turn) -> Result<(), Refusal> {
         let begun = Instant::now();
+        let Some(topic) = self.made(chain.topic, &chain.leaving, turn)? else {
+            return Ok(());
+        };
         for leaving in &chain.leaving {
             let now = self.inbox.now()?;
             if leaving.outgoing.sequence.is_some() {
@@ -120,25 +123,28 @@ impl Bridge<'_> {
                 return Ok(());
             }
             let mut outgoing = leaving.outgoing.clone();
-            match self.say(chain.topic, leaving, &mut outgoing) {
+            match self.say(&topic, leaving, &mut outgoing) {
                 Ok(true) => {
                     turn.sent += 1;
-                    self.alarm.look_at(chain.topic.topic_no);
+                    self.alarm.look_at(topic.topic_no);
                 }
                 // Another bridge has the topic.
                 Ok(false) => return Ok(()),
                 Err(refusal) if refusal.code == Code::Storage => return Err(refusal),
                 Err(refusal) => {
                     turn.problems += 1;
-                    let doubled = PAUSE_MS << outgoing.tries.clamp(0, 20);
-                    outgoing.tries += 1;
-                    outgoing.next_at = Millis(now.0 + doubled.min(LONGEST_PAUSE_MS));
-                    return self.inbox.set_outgoing(&outgoing, Some(&refusal.message));
+                    let next = Millis(now.0 + pause(outgoing.tries));
+                    return self.inbox.delay_outgoing(&outgoing, next, &refusal.message);
                 }
             }
         }
         Ok(())
     }
+}
+
+/// How long to wait after so many tries, in milliseconds.
+pub(super) fn pause(tries: i64) -> i64 {
+    (PAUSE_MS << tries.clamp(0, 20)).min(LONGEST_PAUSE_MS)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

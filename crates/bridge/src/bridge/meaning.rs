@@ -22,10 +22,10 @@ impl Bridge<'_> {
     ) -> Result<Meaning, Refusal> {
         match topic.place {
             TopicPlace::Inbound => self.inbound(bytes, message),
-            TopicPlace::Outbound
-            | TopicPlace::Entity
-            | TopicPlace::Role
-            | TopicPlace::Connection => {
+            TopicPlace::Outbound => self.on_outbound(topic, bytes, message),
+            TopicPlace::Entity => self.on_entity(bytes, message),
+            TopicPlace::Role => self.on_role(bytes, message),
+            TopicPlace::Connection => {
                 let reason = format!("nothing is taken in from an {} topic", topic.place.name());
                 Ok(Meaning::Nothing(RecordState::Passed, reason))
             }
@@ -82,7 +82,7 @@ impl Bridge<'_> {
     }
 
     /// What a message says, from the file that it names if it names one. A file that is not there is waited for; one that is broken is told.
-    fn text(&self, data: &Data) -> Result<Result<String, String>, Refusal> {
+    pub(super) fn text(&self, data: &Data) -> Result<Result<String, String>, Refusal> {
         let Some(topic) = data.file() else {
             return Ok(Ok(data.as_str().to_owned()));
         };

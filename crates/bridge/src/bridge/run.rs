@@ -174,7 +174,7 @@ impl Bridge<'_> {
                 let topics = self.hold()?;
                 watched.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
                 readings.retain(|no, _| watched.contains_key(no));
-                for topic in &topics {
+                for topic in topics.iter().filter(|topic| topic.topic.is_some()) {
                     let one = watched.entry(topic.topic_no);
                     one.or_insert_with(|| Watched::new(topic.clone()));
                 }
@@ -222,7 +222,8 @@ impl Bridge<'_> {
                     if !look.has_more() && look.problem.is_none() {
                         streams.follow(&look.topic)?;
                     }
-                    one.saw(look, self.alarm.has_stream(topic_no), longest);
+                    let has_stream = self.alarm.has_stream(topic_no, look.topic.sequence == 0);
+                    one.saw(look, has_stream, longest);
                 }
             }
             if turn != Turn::default() {

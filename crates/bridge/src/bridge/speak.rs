@@ -1,27 +1,16 @@
-//! What the outbox has is said on its topics: once, in the order of each sender.
+//! What the outbox has is said on its topics, once.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use inbox_core::Refusal;
-use inbox_hcs::{
-    Algorithm, Data, InboundMessage, MAX_MESSAGE, Mime, Operation, OperatorId, TopicId,
-    TransactionMemo,
-};
-use inbox_hedera::client::ExecuteError;
-use inbox_hedera::proto::TransactionId;
+use inbox_core::{Code, Refusal};
+use inbox_hcs::{MAX_MESSAGE, OperatorId};
+use inbox_hedera::client::Asking;
+use inbox_hedera::fee;
+use inbox_hedera::proto::{Data, SubmitMessageBody};
 use inbox_ops::ledger::Leaving;
 use inbox_store::{FailPoint, Outgoing, TopicRow};
 
-use super::{Bridge, id_of};
-use crate::net::Net;
-use crate::told::Told;
-use crate::{Hbar, file};
-
-/// How long a mirror may take to have what a network took.
-const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long after it was made an id can no longer happen, in seconds: it is valid for two minutes, and the mirror is behind.
-const NEVER_AFTER: u64 = 240;
+use super::once::once;
+use super::{Bridge, form, id_of};
+use crate::Hbar;
 
 impl Bridge<'_> {
     /// Says one message, and keeps in `outgoing` how far that has come, also when it fails. Not when another bridge has its topic.
@@ -31,104 +20,75 @@ impl Bridge<'_> {
         leaving: &Leaving,
         outgoing: &mut Outgoing,
     ) -> Result<bool, Refusal> {
-        let inbox = self.inbox;
-        let reach = |point| inbox.store().reach(point);
+        match self.say_it(topic, leaving, outgoing) {
+            Ok(()) => Ok(true),
+            Err(refusal) if refusal.code == Code::LeaseLost => Ok(false),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    fn say_it(
+        &self,
+        topic: &TopicRow,
+        leaving: &Leaving,
+        outgoing: &mut Outgoing,
+    ) -> Result<(), Refusal> {
         let to = id_of(topic)?;
         let speaker = self.speaker(&outgoing.agent)?;
-        if let Some(id) = &outgoing.step_id
-            && has_happened(&speaker.net, id)?
-        {
-            outgoing.sequence = Some(0);
-            return inbox.set_outgoing(outgoing, None).map(|()| true);
-        }
+        let net = &speaker.net;
         let operator = OperatorId {
             inbound_topic: speaker.me.inbound_topic,
             account: speaker.me.account,
         };
-        let inline = operation(operator, Data::new(leaving.wire.to_string()));
-        let text = match inline.write() {
-            Ok(text) if text.len() <= MAX_MESSAGE => text,
+        let text = leaving.wire.to_string();
+        let inline = form::whole(topic.place, operator, &text);
+        let said = match inline.filter(|said| said.text.len() <= MAX_MESSAGE) {
+            Some(said) if outgoing.file.is_none() => said,
             _ => {
-                let file = self::file_of(&speaker.net, leaving, outgoing.file.as_deref())?;
-                outgoing.file = Some(file.to_string());
-                operation(operator, Data::reference(file)).write().told()?
+                let file = self.file_of(net, outgoing, &text)?;
+                form::pointer(topic.place, operator, &leaving.wire, file)?
             }
         };
         // Nobody has said that an agent may pay another for its mail.
-        let limits = speaker.net.limits(to, text.len(), Hbar::default())?;
-        let id = match &outgoing.step_id {
-            Some(id) if !is_over(id) => id.parse().unwrap_or_else(|_| speaker.net.next_id()),
-            _ => speaker.net.next_id(),
+        let limits = net.limits(to, said.text.len(), Hbar::default())?;
+        let most = match limits.as_slice() {
+            [] => fee::USUAL,
+            _ => fee::SUBMIT_WITH_FEES,
         };
-        let before = outgoing.step_id.replace(id.to_string());
-        reach(FailPoint::BridgeBeforeId);
-        if !inbox.begin_outgoing(outgoing, before.as_deref(), &self.name)? {
-            return Ok(false);
+        let body = SubmitMessageBody {
+            topic_id: Some(to.into()),
+            message: said.text.into_bytes(),
+            chunk_info: None,
+        };
+        let asking = Asking::new(Data::SubmitMessage(body), most)
+            .memo(said.memo)
+            .limited(limits);
+        let known = outgoing.step_id.clone();
+        let reach = |point| self.inbox.store().reach(point);
+        let done = once(net, known.as_deref(), &asking, &reach, |id| {
+            self.begin(outgoing, id)
+        })?;
+        let sequence = done.sequence.unwrap_or_default();
+        outgoing.sequence = Some(i64::try_from(sequence).unwrap_or(i64::MAX));
+        self.inbox.set_outgoing(outgoing, None)?;
+        reach(FailPoint::BridgeAfterSaid);
+        Ok(())
+    }
+
+    /// Writes down the transaction that is the next step of something that is to be said.
+    pub(super) fn begin(&self, outgoing: &mut Outgoing, id: Option<&str>) -> Result<(), Refusal> {
+        let mut next = outgoing.clone();
+        next.step_id = id.map(str::to_owned);
+        let before = outgoing.step_id.as_deref();
+        if !self.inbox.begin_outgoing(&next, before, &self.name)? {
+            return Err(taken_over());
         }
-        reach(FailPoint::LedgerBeforeSend);
-        let memo = TransactionMemo::of(&inline).to_string();
-        let said = speaker
-            .net
-            .write_as(id, to, text.as_bytes(), &memo, &limits);
-        match said {
-            Ok(sequence) => {
-                reach(FailPoint::LedgerAfterReceipt);
-                outgoing.sequence = Some(i64::try_from(sequence.get()).unwrap_or(i64::MAX));
-                inbox.set_outgoing(outgoing, None)?;
-                reach(FailPoint::BridgeAfterSaid);
-                Ok(true)
-            }
-            Err(error) => {
-                // What never happened gets another id the next time.
-                if matches!(
-                    error.execute(),
-                    Some(ExecuteError::NotTaken { .. } | ExecuteError::Refused(..))
-                ) {
-                    outgoing.step_id = None;
-                }
-                Err(error).told()
-            }
-        }
+        *outgoing = next;
+        Ok(())
     }
 }
 
-/// The message in a file of its own, where it is too large for a topic.
-fn file_of(net: &Net, leaving: &Leaving, known: Option<&str>) -> Result<TopicId, Refusal> {
-    if let Some(known) = known.and_then(|topic| topic.parse().ok()) {
-        return Ok(known);
-    }
-    let content = leaving.wire.to_string();
-    file::put(net, content.as_bytes(), &Mime::json(), Algorithm::Brotli)
-}
-
-fn operation(operator: OperatorId, data: Data) -> Operation {
-    Operation::InboundMessage(InboundMessage {
-        operator,
-        data,
-        written_at: None,
-        memo: None,
-    })
-}
-
-/// Whether a transaction that was begun before has happened.
-fn has_happened(net: &Net, id: &str) -> Result<bool, Refusal> {
-    let Ok(parsed) = id.parse::<TransactionId>() else {
-        return Ok(false);
-    };
-    let found = if is_over(id) {
-        net.mirror().outcome(&parsed, MIRROR_PATIENCE).told()?
-    } else {
-        net.mirror().transaction(&parsed).told()?
-    };
-    Ok(found.is_some_and(|facts| facts.is_done()))
-}
-
-/// Whether an id can no longer happen.
-fn is_over(id: &str) -> bool {
-    let start = id.parse::<TransactionId>().ok();
-    let start = start.and_then(|id| id.valid_start).unwrap_or_default();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    start.seconds.unsigned_abs() + NEVER_AFTER < now.as_secs()
+/// Another bridge goes on with it.
+pub(super) fn taken_over() -> Refusal {
+    Refusal::new(Code::LeaseLost, "another bridge has gone on with it")
 }

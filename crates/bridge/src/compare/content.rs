@@ -72,6 +72,48 @@ pub(super) fn differences(
     fields
 }
 
+/// In which fields a message of the store is not what a note on its entity's topic says.
+pub(super) fn of_note(kept: &Kept, note: &Value, text: &str) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let message = &kept.message;
+    let word = |key: &str| note.get(key).and_then(Value::as_str).unwrap_or_default();
+    for (name, topic, store) in [
+        ("sender", word("from_agent"), message.from_agent.as_str()),
+        ("body", text, message.body.as_str()),
+        (
+            "message_type",
+            word("type"),
+            message.message_type.as_deref().unwrap_or_default(),
+        ),
+    ] {
+        if topic != store {
+            push(&mut fields, name, topic, store);
+        }
+    }
+    if let Ok(time) = word("ts").parse::<inbox_core::record::Millis>()
+        && time != message.created_at
+    {
+        let store = message.created_at.to_string();
+        push(&mut fields, "time", &time.to_string(), &store);
+    }
+    fields
+}
+
+/// In which fields a message of the store is not what a step on its entity's topic says.
+pub(super) fn of_step(kept: &Kept, wire: &Value) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let message = &kept.message;
+    let sender = wire["sender"].as_str().unwrap_or_default();
+    if sender != message.from_agent.as_str() {
+        push(&mut fields, "sender", sender, message.from_agent.as_str());
+    }
+    if *wire != message.payload_json {
+        let (topic, store) = (wire.to_string(), message.payload_json.to_string());
+        push(&mut fields, "payload", &topic, &store);
+    }
+    fields
+}
+
 /// A message that went out from here: it would go out as the same again.
 fn sent(kept: &Kept, wire: &Value) -> Vec<Field> {
     let mut fields = Vec::new();

@@ -8,7 +8,7 @@ use inbox_core::{AgentName, Code, MessageId, Refusal};
 use inbox_hcs::{Assembler, Hash, RunningHash, Sequence, TopicId};
 use inbox_hedera::mirror::{MessageFacts, Mirror};
 use inbox_ops::Inbox;
-use inbox_store::{LedgerRecord, RecordState, TopicRow};
+use inbox_store::{LedgerRecord, RecordState, TopicPlace, TopicRow};
 use serde_json::Value;
 
 use super::chain::{Chain, Linked, submission};
@@ -417,16 +417,18 @@ impl<'w> Walk<'w> {
         if !counts(record.state) {
             return Ok(());
         }
-        let (uid, wire) = match (found, &record.uid) {
-            (Truth::Mail { uid, wire }, _) => (uid, Some(wire)),
-            (_, Some(uid)) => (uid.clone(), None),
-            (_, None) => return Ok(()),
+        let Some(uid) = named(self.row, record, &found) else {
+            return Ok(());
         };
         let sequence = Some(whole.facts.sequence.get());
         let kept = match self.inbox.kept(&uid) {
             Ok(Some(kept)) => kept,
             Ok(None) => {
-                self.lose(whole, uid, &wire.unwrap_or_default());
+                let wire = match found {
+                    Truth::Mail { wire, .. } => wire,
+                    _ => Value::Null,
+                };
+                self.lose(whole, uid, &wire);
                 return Ok(());
             }
             Err(refusal) if refusal.code == Code::StoreCorrupt => {
@@ -438,21 +440,37 @@ impl<'w> Walk<'w> {
             }
             Err(refusal) => return Err(refusal),
         };
-        let Some(wire) = wire.filter(|_| record.state != RecordState::Repeated) else {
+        if record.state == RecordState::Repeated {
             return Ok(());
-        };
+        }
         self.compared.mail += 1;
         let id = kept.message.message_id;
-        let mut fields = Vec::new();
-        for (field, what) in content::differences(&kept, &wire, self.row, record.state) {
-            fields.push((Difference::Changed, field, what));
-        }
+        let sender = kept.message.from_agent.as_str();
+        let differ = match &found {
+            Truth::Mail { wire, .. } => content::differences(&kept, wire, self.row, record.state),
+            Truth::Note { note, text, .. } => content::of_note(&kept, note, text),
+            Truth::Step(wire) => content::of_step(&kept, wire),
+            Truth::Pointer { sender: named, .. } if named != sender => {
+                vec![(
+                    "sender",
+                    format!("the topic has {named:?}, and the store {sender:?}"),
+                )]
+            }
+            Truth::Pointer { .. } | Truth::Forged(_) | Truth::Other => Vec::new(),
+        };
+        let mut fields: Vec<_> = differ
+            .into_iter()
+            .map(|(field, what)| (Difference::Changed, field, what))
+            .collect();
         // Whoever says two things says the first one first.
         let key = (
             kept.message.from_agent.clone(),
             record.state == RecordState::Taken,
         );
-        if let Some(before) = self.order.get(&key).filter(|before| **before > id) {
+        let before = self.order.get(&key).filter(|before| **before > id);
+        if self.row.place != TopicPlace::Inbound {
+            // What is said elsewhere may belong to what was written before.
+        } else if let Some(before) = before {
             let what = format!("it stands after {before} on the topic, and before it in the store");
             fields.push((Difference::Reordered, "message", what));
         } else {
@@ -465,6 +483,19 @@ impl<'w> Walk<'w> {
             self.report.add(mismatch);
         }
         Ok(())
+    }
+}
+
+/// The UUID of the message that a record is of. What stands for something else than a message has a name of its own.
+fn named(row: &TopicRow, record: &LedgerRecord, found: &Truth) -> Option<String> {
+    match found {
+        Truth::Mail { uid, .. } | Truth::Pointer { uid, .. } => Some(uid.clone()),
+        Truth::Note { uid, .. } => uid.clone().or_else(|| record.uid.clone()),
+        Truth::Step(_) if record.state == RecordState::Taken => record.uid.clone(),
+        Truth::Step(_) | Truth::Forged(_) | Truth::Other => {
+            let is_message = row.place == TopicPlace::Entity && record.state == RecordState::Taken;
+            record.uid.clone().filter(|_| is_message)
+        }
     }
 }
 

@@ -8,9 +8,12 @@ use inbox_bridge::compare::{Report, compare};
 use inbox_core::Priority;
 use inbox_hcs::{Data, InboundMessage, Operation};
 use inbox_hedera::mirror::Mirror;
+use inbox_ops::{Claim, Note, Send};
 use inbox_store::Location;
 use inbox_testkit::cluster;
+use serde_json::json;
 
+use crate::entity::run;
 use crate::mail::{Post, both};
 
 impl Post {
@@ -281,6 +284,73 @@ fn a_message_that_is_taken_out_or_put_in_is_named() {
         let other = compare(&post.inbox, &post.mirror(), Some("0.0.999"));
         assert_eq!(other.unwrap_err().code, inbox_core::Code::TopicNotFound);
     });
+}
+
+#[test]
+fn what_is_said_of_entities_to_roles_and_to_all_is_compared_too() {
+    both(|post| {
+        post.settle();
+        let told = [
+            json!({ "to": ["role:reviewer"], "subject": "work", "kind": "task", "body": "for a role" }),
+            json!({ "to": ["all"], "subject": "hear", "kind": "event", "body": "for everybody" }),
+        ];
+        for request in told {
+            post.world.advance_ms(1);
+            run::<Send>(&post.inbox, "ada", request);
+        }
+        post.world.advance_ms(1);
+        let note = json!({ "ref": "task:T-1", "note": "it is hard" });
+        run::<Note>(&post.inbox, "ada", note);
+        let work = json!({ "to": ["ben"], "subject": "do", "ref_type": "task", "ref_id": "T-1" });
+        let thread = run::<Send>(&post.inbox, "ada", work).thread.thread_id;
+        post.settle();
+        run::<Claim>(&post.inbox, "ben", json!({ "thread": thread }));
+        post.settle();
+        let report = post.compared();
+        assert_eq!(short(&report), [] as [&str; 0], "{report:?}");
+        let places: Vec<&str> = report
+            .topics
+            .iter()
+            .map(|one| one.topic.place.name())
+            .collect();
+        for place in ["outbound", "role", "entity", "inbound"] {
+            assert!(places.contains(&place), "{places:?}");
+        }
+        for (text, field) in [
+            ("it is hard", "changed body 1"),
+            ("for everybody", "changed body 2"),
+        ] {
+            post.tamper(&format!(
+                "UPDATE entries SET body = 'other' WHERE body = '{text}'"
+            ));
+            assert_eq!(post.named(), [field], "{text}");
+            post.tamper(&format!(
+                "UPDATE entries SET body = '{text}' WHERE body = 'other'"
+            ));
+        }
+    });
+}
+
+#[test]
+fn what_was_counted_and_not_kept_of_a_flood_is_no_mismatch() {
+    let post = Post::new(inbox_testkit::world::World::sqlite());
+    let eve = post.stage.account(inbox_hedera::key::Algorithm::Ed25519);
+    let topic = post.ben.me.inbound_topic;
+    for number in 0..120 {
+        let text = format!("rubbish {number}");
+        eve.write(topic, text.as_bytes(), "", Fees::None).unwrap();
+    }
+    post.filled();
+    assert_eq!(post.inbox.ledger_standing().unwrap().floods, 20);
+    assert_eq!(post.named(), [] as [&str; 0]);
+    post.tamper("DELETE FROM records WHERE sequence = 5");
+    assert_eq!(post.compared().count(), 1);
+    post.tamper("DELETE FROM records WHERE sequence = 122");
+    let named = post.named();
+    assert!(
+        named.contains(&"missing record 122".to_owned()),
+        "{named:?}"
+    );
 }
 
 /// A mirror that says what another says, with something else in the place of one thing.

@@ -6,11 +6,23 @@ mod compare;
 #[cfg(test)]
 mod connections;
 #[cfg(test)]
+mod elsewhere;
+#[cfg(test)]
+mod entity;
+#[cfg(test)]
+mod field;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod flood;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod once;
 #[cfg(test)]
 mod proof;
 #[cfg(test)]
@@ -18,8 +30,14 @@ mod proposals;
 #[cfg(test)]
 mod provision;
 #[cfg(test)]
+mod put_down;
+#[cfg(test)]
 mod registries;
 #[cfg(test)]
 mod roster;
+#[cfg(test)]
+mod shares;
+#[cfg(test)]
+mod spoofs;
 #[cfg(test)]
 mod stage;

@@ -1,9 +1,9 @@
-//! What stands on an agent's outbound topic: its own records of requests and connections.
+//! What stands on an agent's outbound topic: its own records of requests, connections and messages.
 
 use serde_json::Value;
 
-use super::{fields, form};
-use crate::fields::{Report, parsed, sequence};
+use super::{Data, fields, form};
+use crate::fields::{Report, parsed, sequence, time};
 use crate::form::Form;
 use crate::id::{OperatorId, Sequence, TopicId};
 use crate::report::{DeviationKind, Refused};
@@ -194,6 +194,44 @@ impl ClosedRecord {
             .set("close_method", self.method.name())
             .text("operator_id", self.operator)
             .maybe("reason", self.reason.clone())
+            .maybe("m", self.memo.clone())
+    }
+}
+
+/// A message of the topic's agent to a role, a tag or everybody, who have no topic to hear it on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboundMessage {
+    /// Who sent it: the topic's agent.
+    pub operator: OperatorId,
+    /// What it says.
+    pub data: Data,
+    /// When it was written, as its writer says.
+    pub written_at: Option<jiff::Timestamp>,
+    /// A remark.
+    pub memo: Option<String>,
+}
+
+impl OutboundMessage {
+    pub(super) fn read(value: &Value, report: &mut Report) -> Option<Self> {
+        let mut object = fields(value, report)?;
+        let operator = object.required("operator_id", parsed);
+        let data = object.required("data", Data::read);
+        let written_at = object.optional("ts", time);
+        let memo = object.remark("m");
+        object.close();
+        Some(OutboundMessage {
+            operator: operator?,
+            data: data?,
+            written_at: written_at?.flatten(),
+            memo,
+        })
+    }
+
+    pub(super) fn form(&self) -> Form {
+        form("message")
+            .text("operator_id", self.operator)
+            .set("data", self.data.as_str())
+            .maybe_text("ts", self.written_at)
             .maybe("m", self.memo.clone())
     }
 }

@@ -191,9 +191,10 @@ fn follow(topic: TopicId, from: Anchor, links: &[Link], name: &str) -> Result<An
 
 /// What a message after HCS-10 carries.
 fn said(content: &[u8]) -> Option<Data> {
-    for place in [Place::Inbound, Place::Connection] {
+    for place in [Place::Inbound, Place::Outbound, Place::Connection] {
         match read(content, place) {
             Ok((Operation::InboundMessage(said), _)) => return Some(said.data),
+            Ok((Operation::OutboundMessage(said), _)) => return Some(said.data),
             Ok((Operation::Message(said), _)) => return Some(said.data),
             _ => {}
         }

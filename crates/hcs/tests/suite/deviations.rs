@@ -191,11 +191,6 @@ fn an_operation_that_cannot_be_trusted_to_mean_one_thing_is_refused() {
         (with("data", json!(null)), Place::Connection, "/data"),
         (
             message.clone(),
-            Place::Outbound,
-            "does not belong on outbound",
-        ),
-        (
-            message.clone(),
             Place::Registry,
             "does not belong on registry",
         ),

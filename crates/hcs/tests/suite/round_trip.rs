@@ -3,8 +3,8 @@
 use inbox_hcs::{
     CloseConnection, CloseMethod, ClosedRecord, ConnectionCreated, ConnectionRequest,
     CreatedRecord, Data, Delete, InboundMessage, MAX_MESSAGE, Message, Migrate, Operation,
-    OperatorId, Place, Refused, Register, RegistryOperation, RequestRecord, Transaction, Ttl, read,
-    read_registry,
+    OperatorId, OutboundMessage, Place, Refused, Register, RegistryOperation, RequestRecord,
+    Transaction, Ttl, read, read_registry,
 };
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn texts() -> impl Strategy<Value = Option<String>> {
 /// Every operation.
 pub(crate) fn operations() -> impl Strategy<Value = Operation> {
     let parts = (
-        0..12,
+        0..13,
         operators(),
         number(),
         number(),
@@ -96,6 +96,12 @@ pub(crate) fn operations() -> impl Strategy<Value = Operation> {
             10 => Operation::CloseConnection(CloseConnection {
                 operator,
                 reason,
+                memo,
+            }),
+            11 => Operation::OutboundMessage(OutboundMessage {
+                operator,
+                data: Data::new(data),
+                written_at: None,
                 memo,
             }),
             _ => Operation::Transaction(Transaction {

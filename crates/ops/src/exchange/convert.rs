@@ -29,7 +29,7 @@ pub(super) fn under(source: &str, kept: Map<String, Value>) -> Value {
 }
 
 /// The UUID, of version 8, that follows from what identifies something in its source.
-pub(super) fn uid(source: &str, key: &[&str]) -> String {
+pub(crate) fn uid(source: &str, key: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in std::iter::once(&source).chain(key) {
         // With their lengths, so that no two lists of parts are the same bytes.
@@ -56,7 +56,7 @@ pub(super) fn uid(source: &str, key: &[&str]) -> String {
 }
 
 /// The source's own id in lower case where it is a UUID, else one that follows from it.
-pub(super) fn own_uid(source: &str, id: &str) -> String {
+pub(crate) fn own_uid(source: &str, id: &str) -> String {
     let is_uuid = id.len() == 36
         && id.bytes().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => byte == b'-',

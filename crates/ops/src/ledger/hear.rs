@@ -2,9 +2,11 @@
 
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
-use inbox_core::{Address, AgentName, Auth, Code, Kind, Label, Priority, RefType, Refusal, limit};
+use inbox_core::{
+    Address, AgentName, Auth, Code, Kind, Label, Message, Priority, RefType, Refusal, limit,
+};
 use inbox_store::{
-    Abort, Asking, LedgerRecord, NewMessage, NewThread, RecordState, Step, TopicRow, Tx,
+    Abort, Asking, LedgerRecord, NewMessage, NewThread, RecordState, Step, TopicPlace, TopicRow, Tx,
 };
 use serde_json::Value;
 
@@ -34,30 +36,7 @@ impl Inbox {
             record.reason = Some(format!("the message {uid} is another's"));
             return Ok(());
         };
-        let row = thread(tx, message.thread_id)?;
-        if !tx.said(topic.topic_no, &row, &message)? {
-            record.state = RecordState::Repeated;
-            return Ok(());
-        }
-        record.state = RecordState::Confirmed;
-        let bridge: AgentName = "system".parse()?;
-        let asking = Asking {
-            agent: Some(bridge.clone()),
-            session: None,
-            token: None,
-            may_override: true,
-        };
-        let facts = tx.facts(&row, &asking)?;
-        let step = Step {
-            agent: &bridge,
-            session: None,
-            decision: decide(&facts, Command::Confirm, tx.now())?,
-            lease_ms: None,
-            message: None,
-            turns: None,
-        };
-        tx.commit_step(row, step)?;
-        Ok(())
+        confirm(tx, topic, record, &message)
     }
 
     /// Makes a message of what came from elsewhere.
@@ -141,12 +120,73 @@ impl Inbox {
     }
 }
 
+/// Takes out of the outbox the message that a topic has, and says so in its thread.
+pub(super) fn confirm(
+    tx: &mut Tx<'_>,
+    topic: &TopicRow,
+    record: &mut LedgerRecord,
+    message: &Message,
+) -> Result<(), Abort> {
+    let row = thread(tx, message.thread_id)?;
+    if !tx.said(topic.topic_no, &row, message)? {
+        record.state = RecordState::Repeated;
+        return Ok(());
+    }
+    record.state = RecordState::Confirmed;
+    // A pointer leads to a message and is not it.
+    if topic.place == TopicPlace::Role {
+        return Ok(());
+    }
+    let bridge: AgentName = "system".parse()?;
+    let asking = Asking {
+        agent: Some(bridge.clone()),
+        session: None,
+        token: None,
+        may_override: true,
+    };
+    let facts = tx.facts(&row, &asking)?;
+    let step = Step {
+        agent: &bridge,
+        session: None,
+        decision: decide(&facts, Command::Confirm, tx.now())?,
+        lease_ms: None,
+        message: None,
+        turns: None,
+    };
+    tx.commit_step(row, step)?;
+    Ok(())
+}
+
+/// Finds the message that its sender has put down on its own topic, or pointed to on a role's. What another store sent is that one's.
+pub(super) fn put_down(
+    tx: &mut Tx<'_>,
+    topic: &TopicRow,
+    record: &mut LedgerRecord,
+    from: &AgentName,
+    wire: &Value,
+) -> Result<(), Abort> {
+    let uid = text(wire, UID)?;
+    record.uid = Some(uid.clone());
+    match tx.message_of_uid(&uid)? {
+        None => {
+            record.state = RecordState::Passed;
+            record.reason = Some("it was not sent from here".to_owned());
+        }
+        Some(message) if message.from_agent != *from => {
+            record.state = RecordState::Unverified;
+            record.reason = Some(format!("the message {uid} is another's"));
+        }
+        Some(message) => confirm(tx, topic, record, &message)?,
+    }
+    Ok(())
+}
+
 fn text(wire: &Value, key: &str) -> Result<String, Refusal> {
     let found = wire.get(key).and_then(Value::as_str).map(str::to_owned);
     found.ok_or_else(|| Refusal::new(Code::InvalidWire, format!("the Wire has no {key}")))
 }
 
-fn time(wire: &Value) -> Option<Millis> {
+pub(super) fn time(wire: &Value) -> Option<Millis> {
     let text = wire.get("ts").and_then(Value::as_str)?;
     let time: jiff::Timestamp = text.parse().ok()?;
     Some(Millis(time.as_millisecond()))

@@ -1,6 +1,8 @@
 -- differs: PostgreSQL counts keys in sequences, and has rights to take back.
 
--- What is said on a topic that is not the message's own Wire: `content` is what, `uid` is what it is known by when it is found there.
+-- What is said on a topic that is not the message's own Wire, or is that Wire as it was when it began to be written into a file: `content` is
+-- what, `uid` is what it is known by when it is found there. `file` is how far its file has come: `begun`, `0.0.5 2 5f0c…`, or `0.0.5` when it is
+-- whole.
 ALTER TABLE outbox ADD COLUMN uid TEXT;
 ALTER TABLE outbox ADD COLUMN content TEXT;
 CREATE INDEX outbox_by_uid ON outbox (uid) WHERE uid IS NOT NULL;

@@ -1,2 +1,2 @@
 -- How many topics there are to be divided, and between how many.
-SELECT (SELECT COUNT(*) FROM topics WHERE topic IS NOT NULL), (SELECT COUNT(*) FROM bridges WHERE until > $1)
+SELECT (SELECT COUNT(*) FROM topics), (SELECT COUNT(*) FROM bridges WHERE until > $1)

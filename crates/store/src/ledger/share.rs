@@ -1,6 +1,6 @@
 //! How bridges divide the topics between them, and how much is kept of what one payer writes for nothing.
 
-use super::{Outgoing, TopicRow, read_topic};
+use super::{TopicRow, read_topic};
 use crate::error::StoreError;
 use crate::sql;
 use crate::tx::Tx;
@@ -40,10 +40,7 @@ impl Tx<'_> {
                 topic.topic_no.into(),
                 now.into(),
             ];
-            if topic.topic.is_some()
-                && !has(&held, &topic)
-                && self.one_int(&sql::TAKE_TOPIC, &params)?.is_some()
-            {
+            if !has(&held, &topic) && self.one_int(&sql::TAKE_TOPIC, &params)?.is_some() {
                 held.push(topic);
             }
         }
@@ -71,24 +68,6 @@ impl Tx<'_> {
         let now = self.now().0;
         self.put(&sql::FORGET_BRIDGES, &[now.into(), bridge.into()])?;
         self.put(&sql::LEAVE_TOPICS, &[bridge.into()])
-    }
-
-    /// Writes down under which id something is about to be said, if a bridge still has its topic and nobody wrote down another
-    /// one than it had before. Whether that is so.
-    pub fn begin_outgoing(
-        &mut self,
-        outgoing: &Outgoing,
-        before: Option<&str>,
-        bridge: &str,
-    ) -> Result<bool, StoreError> {
-        let params = [
-            outgoing.step_id.as_deref().into(),
-            outgoing.file.as_deref().into(),
-            outgoing.outbox_no.into(),
-            before.unwrap_or_default().into(),
-            bridge.into(),
-        ];
-        Ok(self.one_int(&sql::BEGIN_OUTBOX, &params)?.is_some())
     }
 
     /// On which topics there is something to say now, of those that a bridge has or that nobody has, and whether it has them.

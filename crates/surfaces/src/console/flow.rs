@@ -189,7 +189,7 @@ fn timeline(found: &Flowed) -> Html {
     };
     let high = count(found.bars.len()) * ROW;
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDE} {high}\" role=\"img\" aria-label=\"Threads over time, by status\" class=\"timeline\">"
+        "<svg viewBox=\"0 0 {WIDE} {high}\" role=\"group\" aria-label=\"Threads over time, by status\" class=\"timeline\">"
     );
     for (index, bar) in found.bars.iter().enumerate() {
         let y = count(index) * ROW;

@@ -87,8 +87,9 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
         context.printer.object("proof", true, &body)?;
     } else {
         let shown = inbox_core::text::visible(out, false);
+        let word = if links == 1 { "link" } else { "links" };
         context.printer.raw(&format!(
-            "{shown}  message {number} of {topic}, {links} links\ninbox verify --proof {shown} checks it\n"
+            "{shown}  message {number} of {topic}, {links} {word}\ninbox verify --proof {shown} checks it\n"
         ))?;
     }
     Ok(Ended::Something)

@@ -1,4 +1,0 @@
--- Only by who has the topic, and from where it was: two never say the same under two ids.
-UPDATE outbox SET step_id = $1, file = $2, problem = NULL
- WHERE outbox_no = $3 AND COALESCE(step_id, '') = $4
-   AND EXISTS (SELECT 1 FROM topics t WHERE t.topic_no = outbox.topic_no AND t.bridge = $5) RETURNING outbox_no
