@@ -10,6 +10,8 @@ mod pager;
 mod swap;
 mod walk;
 
+use std::collections::HashSet;
+
 use inbox_core::{Code, MessageId, Refusal};
 use inbox_hcs::{RunningHash, Sequence};
 use inbox_hedera::mirror::Mirror;
@@ -128,7 +130,7 @@ pub fn compare(inbox: &Inbox, mirror: &Mirror, only: Option<&str>) -> Result<Rep
         )));
     }
     let mut report = Report::default();
-    let (mut lost, mut unnamed) = (Vec::new(), Vec::new());
+    let (mut lost, mut unnamed) = (Vec::new(), HashSet::new());
     for row in wanted {
         let id = crate::bridge::id_of(&row)?;
         if mirror.topic(id).told()?.is_none() {
@@ -149,7 +151,7 @@ pub fn compare(inbox: &Inbox, mirror: &Mirror, only: Option<&str>) -> Result<Rep
         }
         let mut walked = Walk::new(inbox, mirror, &row, id, &mut report).run()?;
         lost.append(&mut walked.lost);
-        unnamed.append(&mut walked.unnamed);
+        unnamed.extend(walked.unnamed);
         report.topics.push(walked.compared);
     }
     strays(inbox, only, &unnamed, &mut lost, &mut report)?;
@@ -163,7 +165,7 @@ pub fn compare(inbox: &Inbox, mirror: &Mirror, only: Option<&str>) -> Result<Rep
 fn strays(
     inbox: &Inbox,
     only: Option<&str>,
-    unnamed: &[String],
+    unnamed: &HashSet<String>,
     lost: &mut Vec<Lost>,
     report: &mut Report,
 ) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
 //! What a message on a topic is, for whoever checks the store: by its bytes and its payer alone, and not by what the store made of it.
 
 use inbox_core::{Code, Refusal};
-use inbox_hcs::{AccountId, Data, Operation, Place, read};
+use inbox_hcs::{AccountId, Data, Envelope, Operation, Place, read};
 use inbox_hedera::mirror::Mirror;
 use inbox_store::TopicPlace;
 use serde_json::Value;
@@ -18,6 +18,8 @@ pub enum Truth {
         /// Its Wire.
         wire: Value,
     },
+    /// What a party of a connection says: the text, or what stands for it in an envelope.
+    Spoken(Vec<String>),
     /// A note on an entity.
     Note {
         /// Its UUID, where it has one.
@@ -65,6 +67,14 @@ pub fn truth(
     let Some(text) = text(mirror, &said)? else {
         return Ok(Truth::Other);
     };
+    if place == TopicPlace::Connection {
+        // Whatever UUID it names, it is another's word.
+        let subject = Envelope::read(&said)
+            .ok()
+            .map(|(envelope, _)| envelope.subject);
+        let texts = std::iter::once(text).chain(subject);
+        return Ok(Truth::Spoken(texts.collect()));
+    }
     let Ok(wire) = serde_json::from_str::<Value>(&text) else {
         return Ok(Truth::Other);
     };

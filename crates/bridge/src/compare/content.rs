@@ -99,6 +99,27 @@ pub(super) fn of_note(kept: &Kept, note: &Value, text: &str) -> Vec<Field> {
     fields
 }
 
+/// In which fields a message of the store is not what a party of a connection says.
+pub(super) fn of_spoken(kept: &Kept, texts: &[String]) -> Vec<Field> {
+    let message = &kept.message;
+    let own = if message.body.trim().is_empty() {
+        &message.summary
+    } else {
+        &message.body
+    };
+    let is_said = |text: &String| {
+        // What is too long is cut.
+        let is_cut = own.len() >= limit::BODY && text.starts_with(own.as_str());
+        text.trim() == own.trim() || is_cut
+    };
+    if texts.iter().any(is_said) || texts.is_empty() {
+        return Vec::new();
+    }
+    let mut fields = Vec::new();
+    push(&mut fields, "body", &texts[0], own);
+    fields
+}
+
 /// In which fields a message of the store is not what a step on its entity's topic says.
 pub(super) fn of_step(kept: &Kept, wire: &Value) -> Vec<Field> {
     let mut fields = Vec::new();

@@ -450,6 +450,7 @@ impl<'w> Walk<'w> {
             Truth::Mail { wire, .. } => content::differences(&kept, wire, self.row, record.state),
             Truth::Note { note, text, .. } => content::of_note(&kept, note, text),
             Truth::Step(wire) => content::of_step(&kept, wire),
+            Truth::Spoken(texts) => content::of_spoken(&kept, texts),
             Truth::Pointer { sender: named, .. } if named != sender => {
                 vec![(
                     "sender",
@@ -491,6 +492,7 @@ fn named(row: &TopicRow, record: &LedgerRecord, found: &Truth) -> Option<String>
     match found {
         Truth::Mail { uid, .. } | Truth::Pointer { uid, .. } => Some(uid.clone()),
         Truth::Note { uid, .. } => uid.clone().or_else(|| record.uid.clone()),
+        Truth::Spoken(_) => record.uid.clone(),
         Truth::Step(_) if record.state == RecordState::Taken => record.uid.clone(),
         Truth::Step(_) | Truth::Forged(_) | Truth::Other => {
             let is_message = row.place == TopicPlace::Entity && record.state == RecordState::Taken;

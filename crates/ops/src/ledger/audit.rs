@@ -188,12 +188,23 @@ fn came_from_nowhere(tx: &mut Tx<'_>, after: i64) -> Result<(Vec<Stray>, Option<
     let mut found = Vec::new();
     for (_, id) in page {
         if let Some(kept) = readable(tx, id)?
+            && !opens_connection(tx, &kept.message)?
             && tx.records_of(&kept.message.uid, 1)?.is_empty()
         {
             found.push(Stray { kept, topic: None });
         }
     }
     Ok((found, next))
+}
+
+/// Whether a message says that a connection is there, which no one record does, and the store follows its topic.
+fn opens_connection(tx: &mut Tx<'_>, message: &Message) -> Result<bool, Abort> {
+    if message.message_type.as_deref() != Some("connection.opened") {
+        return Ok(false);
+    }
+    let topic = message.payload_json.get("connection_topic_id");
+    let topic = topic.and_then(Value::as_str).unwrap_or_default();
+    Ok(tx.topic(TopicPlace::Connection, topic)?.is_some())
 }
 
 /// Messages between agents on the ledger that are neither there nor on their way; and where to go on.

@@ -37,7 +37,7 @@ pub(super) fn describe(command: Command) -> Command {
                 .value_name("NAME|FILE")
                 .global(true)
                 .help_heading(EVERYWHERE)
-                .help("Which network; INBOX_HEDERA_NETWORK does too [default: local]"),
+                .help("Which network; INBOX_HEDERA_NETWORK does too [default: ledger.network of the store, else local]"),
         )
         .arg(
             Arg::new("keys")
