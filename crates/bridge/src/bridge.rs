@@ -13,6 +13,7 @@ mod make;
 mod meaning;
 mod once;
 mod place;
+mod profiles;
 mod reading;
 mod run;
 mod speak;
@@ -69,6 +70,7 @@ pub struct Bridge<'i> {
     renewed: Mutex<Instant>,
     /// After how many points of steps on the ledger it stops as if it had died, for tests.
     fuse: AtomicU32,
+    profiles: Mutex<profiles::Profiles>,
 }
 
 /// What one turn of a bridge has done.
@@ -109,6 +111,7 @@ impl<'i> Bridge<'i> {
             alarm: Arc::default(),
             renewed: Mutex::new(Instant::now()),
             fuse: AtomicU32::new(u32::MAX),
+            profiles: Mutex::default(),
         })
     }
 
@@ -154,6 +157,7 @@ impl<'i> Bridge<'i> {
 
     /// Its share of the topics, for a while.
     fn hold(&self) -> Result<Vec<TopicRow>, Refusal> {
+        self.follow_roster()?;
         let topics = self.inbox.ledger_topics(&self.name, LEASE_MS)?;
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(topics)
@@ -176,6 +180,7 @@ impl<'i> Bridge<'i> {
             return Ok(Arc::clone(known));
         }
         let holder = Keys::open(&self.keys, &self.network.name)?.get(name.as_str())?;
+        crate::provision::is_there(&self.mirror, name.as_str(), &holder)?;
         let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound) else {
             return Err(Refusal::new(
                 Code::AgentNotFound,
@@ -198,7 +203,7 @@ impl<'i> Bridge<'i> {
     }
 }
 
-fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
+pub(crate) fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
     let text = topic.topic.as_deref().unwrap_or_default();
     text.parse().map_err(|_| {
         Refusal::new(

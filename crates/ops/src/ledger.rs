@@ -18,8 +18,10 @@ use serde_json::Value;
 use crate::call::{Inbox, thread};
 
 mod answer;
+mod audit;
 mod connect;
 mod entity;
+mod extra;
 mod hear;
 mod link;
 mod pass;
@@ -30,6 +32,7 @@ mod tend;
 mod way;
 
 pub(crate) use answer::answered;
+pub use audit::{Kept, Stray};
 pub use connect::{Ending, Line};
 pub use entity::Noted;
 pub use link::Link;

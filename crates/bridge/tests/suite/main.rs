@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod elsewhere;
@@ -26,6 +28,8 @@ mod mail;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
+mod proof;
+#[cfg(test)]
 mod proposals;
 #[cfg(test)]
 mod provision;
@@ -33,6 +37,8 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod roster;
 #[cfg(test)]
 mod shares;
 #[cfg(test)]
