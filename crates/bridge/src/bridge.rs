@@ -159,6 +159,7 @@ impl<'i> Bridge<'i> {
         };
         let reach = self.inbox.store().reacher();
         let net = Net::open_on(&self.runtime, &self.network, holder.account, holder.key)
+            .trying_once()
             .telling(Arc::new(move || reach(FailPoint::LedgerAfterSend)));
         let me = Participant {
             account: holder.account,

@@ -72,6 +72,12 @@ impl Net {
         }
     }
 
+    /// The same, which asks the mirror for nothing twice: for whoever comes again by itself.
+    pub(crate) fn trying_once(mut self) -> Self {
+        self.mirror = self.mirror.trying_once();
+        self
+    }
+
     /// The same, which tells whoever that a transaction may have been taken.
     pub(crate) fn telling(mut self, on_taken: OnTaken) -> Self {
         self.client = self.client.telling(on_taken);

@@ -138,6 +138,8 @@ pub enum Command {
     Release,
     /// Call it off.
     Cancel,
+    /// Give it to another, or back to those whom it was for.
+    Assign,
     /// Add a message of this kind.
     Append(Kind),
     /// Say that a message has been handled.
@@ -208,6 +210,7 @@ pub fn decide(facts: &Facts, command: Command, now: Millis) -> Result<Decision, 
         Command::Fail => held(EventType::Failed, Status::Failed, LeaseChange::Finish),
         Command::Release => held(EventType::Released, Status::Pending, LeaseChange::Drop),
         Command::Cancel => cancel(facts),
+        Command::Assign => assign(facts),
         Command::Append(kind) => append(facts, kind, now),
         Command::Acknowledge => Ok(acknowledge(facts)),
         Command::Readdress => Ok(said(EventType::Readdressed, facts.status)),
@@ -262,6 +265,38 @@ fn cancel(facts: &Facts) -> Result<Decision, Refusal> {
         NameStanding::HolderOnce | NameStanding::HolderAgain
     );
     let is_own = facts.asker.is_creator || (holds && facts.status.is_held());
+    Ok(Decision {
+        event: EventType::Cancelled,
+        status: Status::Cancelled,
+        lease: LeaseChange::Drop,
+        is_override: must_be_own(facts, is_own)?,
+    })
+}
+
+fn assign(facts: &Facts) -> Result<Decision, Refusal> {
+    must_be_open(facts)?;
+    if !facts.is_work {
+        return Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("thread {} is no work, and nobody holds it", facts.thread),
+        )
+        .hint("inbox send --thread ID --to ADDRESS sends another a message in it"));
+    }
+    Ok(Decision {
+        event: EventType::Readdressed,
+        status: Status::Pending,
+        lease: if facts.status.is_held() {
+            LeaseChange::Drop
+        } else {
+            LeaseChange::Keep
+        },
+        // A holder gives it back by a release, which asks for its proof.
+        is_override: must_be_own(facts, facts.asker.is_creator)?,
+    })
+}
+
+/// Refuses who has no part in a thread. Whether it acts on one that is not its own.
+fn must_be_own(facts: &Facts, is_own: bool) -> Result<bool, Refusal> {
     let is_override = !is_own;
     if is_override && !facts.asker.may_override {
         return Err(Refusal::new(
@@ -270,12 +305,7 @@ fn cancel(facts: &Facts) -> Result<Decision, Refusal> {
         )
         .hint("ask its creator with inbox reply"));
     }
-    Ok(Decision {
-        event: EventType::Cancelled,
-        status: Status::Cancelled,
-        lease: LeaseChange::Drop,
-        is_override,
-    })
+    Ok(is_override)
 }
 
 fn append(facts: &Facts, kind: Kind, now: Millis) -> Result<Decision, Refusal> {

@@ -1,5 +1,7 @@
 //! Trouble on request, for the tests of those who must live with a network: a node that is busy, answers that are lost, receipts that are
-//! late, a mirror that lags.
+//! late, a mirror that lags or does not say what there is.
+
+mod twist;
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +9,9 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use thiserror::Error;
+
+pub use twist::Twist;
+use twist::Twists;
 
 /// What goes wrong from now on.
 #[derive(Debug, Default)]
@@ -16,6 +21,7 @@ pub struct Faults {
     late: AtomicU32,
     latency_ms: AtomicU64,
     lag_ms: AtomicI64,
+    pub(crate) twists: Twists,
 }
 
 /// One thing that is to go wrong, as `busy=3` or `lag=2s` asks for it.
@@ -31,12 +37,14 @@ pub enum Trouble {
     Slow(Duration),
     /// The mirror does not have what is younger than this.
     Lag(Duration),
+    /// The next so many answers of the mirror are wrong in this way.
+    Mirror(Twist, u32),
 }
 
 /// A text that asks for no trouble.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} is no fault: there are busy=N, lose=N and late=N, and slow=TIME and lag=TIME as in 200ms, 2s or 1m"
+    "{0:?} is no fault: there are busy=N, lose=N and late=N, slow=TIME and lag=TIME as in 200ms, 2s or 1m, and of the mirror drop=N, repeat=N, reorder=N, other=N, cut=N, limit=N, fail=N and html=N"
 )]
 pub struct NoTrouble(pub String);
 
@@ -54,7 +62,10 @@ impl FromStr for Trouble {
             "late" => Trouble::Late(count()?),
             "slow" => Trouble::Slow(time()?),
             "lag" => Trouble::Lag(time()?),
-            _ => return Err(no()),
+            _ => {
+                let twist = Twist::ALL.into_iter().find(|twist| twist.name() == name);
+                Trouble::Mirror(twist.ok_or_else(no)?, count()?)
+            }
         })
     }
 }
@@ -85,7 +96,11 @@ impl fmt::Display for Faults {
             count(&self.late),
             self.latency_ms.load(Ordering::SeqCst),
             self.lag_ms.load(Ordering::SeqCst)
-        )
+        )?;
+        for twist in Twist::ALL {
+            write!(f, " {}={}", twist.name(), self.twists.left(twist))?;
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +121,13 @@ impl Faults {
             Trouble::Late(count) => self.delay_receipts(count),
             Trouble::Slow(by) => self.slow(by),
             Trouble::Lag(by) => self.lag(by),
+            Trouble::Mirror(twist, count) => self.twist(twist, count),
         }
+    }
+
+    /// The next so many answers of the mirror are wrong in this way.
+    pub fn twist(&self, twist: Twist, count: u32) {
+        self.twists.set(twist, count);
     }
 
     /// The next so many transactions find the node busy, and do not happen.

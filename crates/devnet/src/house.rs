@@ -1,5 +1,6 @@
 //! What every part of the devnet shares: the ledger, its writer, and the news of it.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,7 @@ use inbox_hedera::proto::{Code, Query, Response, TransactionResponse};
 use tokio::sync::{oneshot, watch};
 
 use crate::fault::Faults;
-use crate::ledger::{Effects, Ledger, Offer, Payment};
+use crate::ledger::{Effects, Ledger, LedgerError, Offer, Payment};
 use crate::recent::Recent;
 
 /// How often it is looked whether the time of something is over.
@@ -81,6 +82,14 @@ pub(crate) struct House {
     pub(crate) node: SocketAddr,
 }
 
+impl fmt::Debug for House {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("House")
+            .field("node", &self.node)
+            .finish_non_exhaustive()
+    }
+}
+
 impl House {
     /// Opens the house, and starts the thread that writes. It ends with the house.
     pub(crate) fn new(ledger: Ledger, node: SocketAddr) -> std::io::Result<Self> {
@@ -104,6 +113,18 @@ impl House {
 
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.books.ledger()
+    }
+
+    /// Puts messages on a topic without a transaction.
+    pub(crate) fn pour(
+        &self,
+        topic: i64,
+        messages: impl Iterator<Item = (i64, Vec<u8>)>,
+    ) -> Result<bool, LedgerError> {
+        let effects = self.ledger().pour(topic, messages)?;
+        let is_there = effects.is_some();
+        self.books.tell(effects.unwrap_or_default());
+        Ok(is_there)
     }
 
     /// Changes with every message of a topic.

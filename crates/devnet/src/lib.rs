@@ -13,5 +13,5 @@ mod recent;
 mod rest;
 mod serve;
 
-pub use fault::{Faults, NoTrouble, Trouble};
+pub use fault::{Faults, NoTrouble, Trouble, Twist};
 pub use serve::{Devnet, Options, StartError};

@@ -14,6 +14,7 @@ use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::fault::Twist;
 use crate::grpc::Reply;
 use crate::house::House;
 
@@ -41,13 +42,21 @@ pub(crate) fn answer(house: &House, request: &Request<Incoming>) -> Response<Rep
     let path = request.uri().path();
     let query = request.uri().query().unwrap_or_default();
     let outcome = if request.method() == Method::GET {
+        if let Some(wrong) = broken(house) {
+            return wrong;
+        }
         find(house, path, query)
     } else {
         return refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered");
     };
     match outcome {
-        Ok(body) => {
-            let mut response = respond(StatusCode::OK, &body);
+        Ok(mut body) => {
+            house.faults.twists.bend(&mut body);
+            let mut response = if house.faults.twists.is_due(Twist::Cut) {
+                half(&body)
+            } else {
+                respond(StatusCode::OK, &body)
+            };
             // As on any mirror, pages of all sites may read what is public.
             let headers = response.headers_mut();
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -59,6 +68,35 @@ pub(crate) fn answer(house: &House, request: &Request<Incoming>) -> Response<Rep
             refused(StatusCode::SERVICE_UNAVAILABLE, "the ledger cannot be read")
         }
     }
+}
+
+/// What is answered in place of what was asked for, where a test has asked for that.
+fn broken(house: &House) -> Option<Response<Reply>> {
+    let twists = &house.faults.twists;
+    if twists.is_due(Twist::Limit) {
+        return Some(refused(StatusCode::TOO_MANY_REQUESTS, "Too many requests"));
+    }
+    if twists.is_due(Twist::Fail) {
+        return Some(refused(StatusCode::INTERNAL_SERVER_ERROR, "Unknown error"));
+    }
+    if twists.is_due(Twist::Html) {
+        let page = b"<html><body><h1>Just a moment</h1></body></html>".to_vec();
+        let mut response = Response::new(Reply::plain(page));
+        let kind = HeaderValue::from_static("text/html");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        return Some(response);
+    }
+    None
+}
+
+/// The first half of an answer.
+fn half(body: &Value) -> Response<Reply> {
+    let mut text = body.to_string().into_bytes();
+    text.truncate(text.len() / 2);
+    let mut response = Response::new(Reply::plain(text));
+    let kind = HeaderValue::from_static("application/json; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }
 
 fn find(house: &House, path: &str, query: &str) -> Answer {

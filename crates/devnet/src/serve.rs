@@ -85,6 +85,7 @@ pub struct Devnet {
     /// Where the mirror answers REST.
     pub rest: SocketAddr,
     faults: Arc<Faults>,
+    house: Arc<House>,
     tasks: JoinSet<()>,
 }
 
@@ -108,14 +109,26 @@ impl Devnet {
         for listener in [node, mirror, rest] {
             tasks.spawn(accept(listener, Arc::clone(&house)));
         }
-        tasks.spawn(async move { house.settle().await });
+        let settling = Arc::clone(&house);
+        tasks.spawn(async move { settling.settle().await });
         Ok(Devnet {
             node: node_at,
             mirror: mirror_at,
             rest: rest_at,
             faults,
+            house,
             tasks,
         })
+    }
+
+    /// Puts messages on a topic as if these accounts had paid for them, without a transaction: for tests that need very many. Whether
+    /// there is such a topic.
+    pub fn pour(
+        &self,
+        topic: i64,
+        messages: impl Iterator<Item = (i64, Vec<u8>)>,
+    ) -> Result<bool, LedgerError> {
+        self.house.pour(topic, messages)
     }
 
     /// What is to go wrong.

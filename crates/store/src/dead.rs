@@ -103,6 +103,21 @@ impl Tx<'_> {
         self.receive(row, address_no, None, false)
     }
 
+    /// Has a thread wait for these addresses, and for none of those before.
+    pub fn move_thread(&mut self, row: &mut ThreadRow, to: &[Address]) -> Result<(), StoreError> {
+        let thread_no = row.thread.thread_id.key();
+        for before in std::mem::take(&mut row.thread.to) {
+            if let Some(address_no) = self.find_address(&before)? {
+                let params = [address_no.into(), thread_no.into()];
+                self.put(&sql::REMOVE_RECIPIENT, &params)?;
+            }
+        }
+        for address in to.iter().rev() {
+            self.add_address(row, address)?;
+        }
+        Ok(())
+    }
+
     /// The message with this UUID.
     pub fn message_by_uid(&mut self, uid: &str) -> Result<Option<MessageId>, StoreError> {
         let uid = uid.to_ascii_lowercase();

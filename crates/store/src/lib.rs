@@ -11,6 +11,7 @@ mod driver;
 mod error;
 mod facts;
 mod fail;
+mod flow;
 pub mod foreign;
 mod foresight;
 mod keep;
@@ -51,6 +52,7 @@ use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
+pub use flow::Happening;
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{

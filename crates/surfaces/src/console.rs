@@ -6,6 +6,7 @@
 mod act;
 mod agents;
 mod channels;
+mod flow;
 mod house;
 mod html;
 mod mail;
@@ -90,12 +91,13 @@ pub(crate) struct Shown {
 }
 
 /// The sections, with their paths and the keys that lead there.
-const SECTIONS: [(&str, &str, &str); 8] = [
+const SECTIONS: [(&str, &str, &str); 9] = [
     ("", "For you", "y"),
     ("agents", "Agents", "a"),
     ("threads", "Threads", "t"),
     ("channels", "Channels", "c"),
     ("compose", "Write", "w"),
+    ("flow", "Flow", "f"),
     ("dead", "Dead letters", "d"),
     ("ledger", "Ledger", "l"),
     ("store", "Store", "s"),
@@ -115,6 +117,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         ["channels"] => channels::list(visit)?,
         ["channels", name] => channels::one(visit, name)?,
         ["compose"] => channels::compose(visit)?,
+        ["flow"] => flow::page(visit)?,
         ["dead"] => house::dead(visit)?,
         ["ledger"] => house::ledger(visit)?,
         ["store"] => house::store(visit)?,

@@ -26,6 +26,8 @@ pub mod receipts;
 pub mod roster;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod search;
+#[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod steering;
 
 /// Expands to one named test for each rule in a world of another sort.
 #[macro_export]
@@ -89,6 +91,12 @@ macro_rules! every_rule {
                 an_update_can_start_block_and_start_again
                 the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance
                 a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing
+            }
+            steering {
+                a_question_stands_on_the_desk_until_it_is_answered
+                work_that_is_given_away_is_lost_to_its_holder_and_claimable_there
+                a_channel_shows_what_was_said_to_it_whoever_read_it
+                the_flow_of_work_is_counted
             }
             queue {
                 the_most_urgent_then_the_oldest_is_claimed_first

@@ -1,6 +1,6 @@
 //! What a running bridge is woken by: mail for the ledger, news of a topic, and being told to stop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ struct News {
     has_topics: bool,
     /// Of which topics there is news, and up to which message.
     knocks: BTreeMap<i64, u64>,
-    /// Which topics have a stream now.
-    streams: BTreeSet<i64>,
+    /// Which topics have a stream now, and whether something came by it.
+    streams: BTreeMap<i64, bool>,
 }
 
 /// Wakes the parts of a bridge.
@@ -54,9 +54,10 @@ impl Alarm {
         self.ring(|news| news.has_topics = true);
     }
 
-    /// A topic has this message.
+    /// A topic has this message, as its stream tells.
     pub(super) fn knock(&self, topic_no: i64, sequence: u64) {
         self.ring(|news| {
+            news.streams.insert(topic_no, true);
             let newest = news.knocks.entry(topic_no).or_default();
             *newest = sequence.max(*newest);
         });
@@ -65,18 +66,18 @@ impl Alarm {
     /// A topic has something new, which no stream tells of.
     pub(super) fn look_at(&self, topic_no: i64) {
         let mut news = self.news();
-        if !news.streams.contains(&topic_no) {
+        if news.streams.get(&topic_no) != Some(&true) {
             news.knocks.entry(topic_no).or_default();
             drop(news);
             self.rang.notify_all();
         }
     }
 
-    /// Whether a topic has a stream.
+    /// A topic's stream was asked for, or is gone.
     pub(super) fn set_stream(&self, topic_no: i64, is_there: bool) {
         self.ring(|news| {
             if is_there {
-                news.streams.insert(topic_no);
+                news.streams.insert(topic_no, false);
             } else {
                 news.streams.remove(&topic_no);
             }
@@ -85,8 +86,14 @@ impl Alarm {
         });
     }
 
-    pub(super) fn has_stream(&self, topic_no: i64) -> bool {
-        self.news().streams.contains(&topic_no)
+    /// Whether a topic has a stream that works, as one knows when something has come by it: by another one, where the topic has nothing.
+    pub(super) fn has_stream(&self, topic_no: i64, is_empty: bool) -> bool {
+        let news = self.news();
+        match news.streams.get(&topic_no) {
+            Some(false) => is_empty && news.streams.values().any(|works| *works),
+            Some(true) => true,
+            None => false,
+        }
     }
 
     /// Waits until there may be something to say, at most so long.

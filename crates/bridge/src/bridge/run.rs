@@ -222,7 +222,8 @@ impl Bridge<'_> {
                     if !look.has_more() && look.problem.is_none() {
                         streams.follow(&look.topic)?;
                     }
-                    one.saw(look, self.alarm.has_stream(topic_no), longest);
+                    let has_stream = self.alarm.has_stream(topic_no, look.topic.sequence == 0);
+                    one.saw(look, has_stream, longest);
                 }
             }
             if turn != Turn::default() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::Refusal;
-use inbox_hcs::{Sequence, TopicId};
+use inbox_hcs::TopicId;
 use inbox_hedera::grpc::Channel;
 use inbox_hedera::network::Network;
 use inbox_hedera::stream::{Since, Subscription};
@@ -25,7 +25,7 @@ const MOST: usize = 500;
 /// How many streams share a connection, as servers commonly allow.
 const TOGETHER: usize = 100;
 
-/// How long a mirror may take to begin a stream.
+/// How long a mirror may take to be reached.
 const OPENING: Duration = Duration::from_secs(10);
 
 /// How long to wait after a stream broke; twice as long each time that nothing came by the next, up to the longest.
@@ -60,12 +60,8 @@ impl Streams {
         }
         let channel = self.channel();
         let id = id_of(topic)?;
-        let sequence = u64::try_from(topic.sequence).ok().and_then(Sequence::new);
         let time = topic.time.as_deref().and_then(|time| time.parse().ok());
-        let since = match (sequence, time) {
-            (Some(sequence), Some(time)) => Since::After(sequence, time),
-            _ => Since::Beginning,
-        };
+        let since = time.map_or(Since::Beginning, Since::Time);
         let shared = Arc::clone(&self.channels[channel]);
         let stream = follow(shared, (topic.topic_no, id), since, Arc::clone(&self.alarm));
         let task = self.runtime.spawn(stream);
@@ -107,19 +103,21 @@ impl Drop for Streams {
 async fn follow(
     channel: Arc<Channel>,
     (topic_no, id): (i64, TopicId),
-    since: Since,
+    mut since: Since,
     alarm: Arc<Alarm>,
 ) {
-    let stream = Subscription::over(channel, id, since);
-    // It says at once that it broke, so that the topic is looked at meanwhile.
-    let mut stream = stream.patient_for(Duration::ZERO);
     let mut pause = PAUSE;
     loop {
+        // It begins with what was seen last, so that one sees that it works; and says at once that it broke, so that the topic is
+        // looked at meanwhile.
+        let stream = Subscription::over(Arc::clone(&channel), id, since);
+        let mut stream = stream.patient_for(Duration::ZERO);
         let opened = tokio::time::timeout(OPENING, stream.is_open()).await;
         if matches!(opened, Ok(true)) {
             alarm.set_stream(topic_no, true);
             while let Ok(arrival) = stream.next().await {
                 pause = PAUSE;
+                since = Since::Time(arrival.time);
                 alarm.knock(topic_no, arrival.sequence.get());
             }
             alarm.set_stream(topic_no, false);

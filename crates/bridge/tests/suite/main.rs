@@ -8,9 +8,15 @@ mod elsewhere;
 #[cfg(test)]
 mod entity;
 #[cfg(test)]
+mod field;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
+mod flood;
+#[cfg(test)]
 mod keys;
+#[cfg(test)]
+mod killed;
 #[cfg(test)]
 mod mail;
 #[cfg(test)]
@@ -23,5 +29,9 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod shares;
+#[cfg(test)]
+mod spoofs;
 #[cfg(test)]
 mod stage;

@@ -16,6 +16,7 @@ fn every_case(mut check: impl FnMut(&Facts, Command)) {
         Command::Fail,
         Command::Release,
         Command::Cancel,
+        Command::Assign,
     ]
     .into_iter()
     .chain(kinds)
@@ -131,7 +132,10 @@ fn a_stale_proof_is_told_that_the_lease_is_lost() {
     every_case(|facts, command| {
         if facts.asker.token == TokenStanding::Stale
             && !facts.status.is_final()
-            && !matches!(command, Command::Claim { .. } | Command::Cancel)
+            && !matches!(
+                command,
+                Command::Claim { .. } | Command::Cancel | Command::Assign
+            )
         {
             assert_eq!(
                 decide(facts, command, NOW).unwrap_err().code,
@@ -164,7 +168,10 @@ fn an_override_needs_leave_and_is_marked() {
             && decision.is_override
         {
             assert!(facts.asker.may_override);
-            assert!(matches!(command, Command::Claim { .. } | Command::Cancel));
+            assert!(matches!(
+                command,
+                Command::Claim { .. } | Command::Cancel | Command::Assign
+            ));
         }
     });
 }

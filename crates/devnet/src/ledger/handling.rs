@@ -345,10 +345,9 @@ pub(super) fn time(nanos: i64) -> Timestamp {
 }
 
 /// The time of the next transaction: the clock's, and later than every other.
-fn next_time(db: &Connection, wall: i64) -> Result<i64, Fault> {
-    Ok(db
-        .prepare_cached(
-            "UPDATE meta SET value = MAX(value + 1, ?1) WHERE key = 'last_consensus' RETURNING value",
-        )?
-        .query_row([wall], |row| row.get(0))?)
+pub(super) fn next_time(db: &Connection, wall: i64) -> rusqlite::Result<i64> {
+    db.prepare_cached(
+        "UPDATE meta SET value = MAX(value + 1, ?1) WHERE key = 'last_consensus' RETURNING value",
+    )?
+    .query_row([wall], |row| row.get(0))
 }

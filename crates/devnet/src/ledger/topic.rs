@@ -6,10 +6,11 @@ use inbox_hedera::proto::{
     SubmitMessageBody, TopicId, UpdateTopicBody,
 };
 use prost::Message;
+use rusqlite::Connection;
 
 use super::Fault;
 use super::account::renewal;
-use super::handling::{Handling, Signers, time};
+use super::handling::{Handling, Signers, next_time, time};
 use super::precheck::{SECOND, nanos, text};
 use super::rows::{Topic, TopicMessage};
 
@@ -203,6 +204,49 @@ pub(super) fn submit(
     handling.receipt.topic_running_hash = hash;
     handling.receipt.topic_running_hash_version = HASH_VERSION;
     Ok(())
+}
+
+/// Puts messages on a topic, without a transaction. Whether there is such a topic.
+pub(super) fn pour(
+    db: &Connection,
+    num: i64,
+    wall: i64,
+    messages: impl Iterator<Item = (i64, Vec<u8>)>,
+) -> rusqlite::Result<bool> {
+    let Some(mut topic) = Topic::find(db, num)? else {
+        return Ok(false);
+    };
+    for (payer, message) in messages {
+        let now = next_time(db, wall)?;
+        let at = time(now);
+        let sequence = topic.sequence + 1;
+        let parts = (|| {
+            Some(Submission {
+                payer: inbox_hcs::AccountId::new(0, 0, number(payer).ok()?)?,
+                topic: inbox_hcs::TopicId::new(0, 0, number(num).ok()?)?,
+                time: inbox_hcs::Timestamp::new(number(at.seconds).ok()?, at.nanos.unsigned_abs())?,
+                sequence: inbox_hcs::Sequence::new(number(sequence).ok()?)?,
+                message: &message,
+            })
+        })();
+        let before = RunningHash::new(&topic.running_hash);
+        let (Some(submission), Some(before)) = (parts, before) else {
+            return Ok(false);
+        };
+        topic.running_hash = before.next(&submission).as_bytes().to_vec();
+        topic.sequence = sequence;
+        TopicMessage {
+            sequence,
+            consensus_at: now,
+            payer,
+            running_hash: topic.running_hash.clone(),
+            chunk: None,
+            message,
+        }
+        .insert(db, num)?;
+    }
+    topic.advance(db)?;
+    Ok(true)
 }
 
 fn number(value: i64) -> Result<u64, Code> {

@@ -123,6 +123,6 @@ async fn a_wrong_wish_for_trouble_is_refused_and_changes_nothing() {
     assert_eq!(set["busy"], 0);
     assert_eq!(
         client.devnet.faults().to_string(),
-        "busy=0 lose=0 late=0 slow=0ms lag=0ms"
+        "busy=0 lose=0 late=0 slow=0ms lag=0ms drop=0 repeat=0 reorder=0 other=0 cut=0 limit=0 fail=0 html=0"
     );
 }

@@ -1,7 +1,7 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
 use inbox_core::{Address, Code, Entity, Kind, MessageId, Refusal, ThreadId};
-use inbox_ops::{Cancel, Note, Operation, Read, Readdress, Release, Reply, Send};
+use inbox_ops::{Assign, Cancel, Note, Operation, Read, Readdress, Reply, Send};
 
 use super::html::encoded;
 use super::{Visit, nothing};
@@ -46,8 +46,13 @@ fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Ref
             }
             .run(inbox, caller)?;
         }
-        "release" => {
-            Release { thread }.run(inbox, caller)?;
+        "assign" => {
+            Assign {
+                thread,
+                to: fields.parsed("to")?.into_iter().collect(),
+                reason: fields.get("reason").map(str::to_owned),
+            }
+            .run(inbox, caller)?;
         }
         "note" => {
             let entity: Entity = fields

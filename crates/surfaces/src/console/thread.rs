@@ -57,6 +57,8 @@ struct One<'a> {
     earlier: usize,
     events: Vec<Happened>,
     is_open: bool,
+    is_work: bool,
+    about: Option<String>,
     is_blocked: bool,
     guard: &'a str,
 }
@@ -96,16 +98,14 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
         messages.push(Said::of(visit, message, &shown.artifacts, ladder.as_ref()));
     }
     let subject = line(&thread.subject);
+    let about = match (thread.ref_type, &thread.ref_id) {
+        (Some(sort), Some(id)) => Some(format!("{sort}:{id}")),
+        _ => None,
+    };
     let labels = [
         ("Run", thread.run_id.clone()),
         ("Task", thread.task_id.clone()),
-        (
-            "About",
-            match (thread.ref_type, &thread.ref_id) {
-                (Some(sort), Some(id)) => format!("{sort}:{id}"),
-                _ => String::new(),
-            },
-        ),
+        ("About", about.clone().unwrap_or_default()),
     ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let main = written(&One {
@@ -137,6 +137,11 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
             })
             .collect(),
         is_open: !thread.status.is_final(),
+        is_work: shown
+            .messages
+            .first()
+            .is_some_and(|first| first.kind == Kind::Task),
+        about: about.clone(),
         is_blocked: thread.status == inbox_core::Status::Blocked,
         guard: visit.guard,
     })?;

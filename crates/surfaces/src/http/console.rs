@@ -29,9 +29,9 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 const KEPT: u32 = 12 * 3600;
 
 /// The first parts of the console's paths.
-const PLACES: [&str; 13] = [
-    "", "agents", "threads", "channels", "compose", "dead", "ledger", "store", "read", "in", "out",
-    "live", "assets",
+const PLACES: [&str; 14] = [
+    "", "agents", "threads", "channels", "compose", "flow", "dead", "ledger", "store", "read",
+    "in", "out", "live", "assets",
 ];
 
 /// Whether a path is the console's.

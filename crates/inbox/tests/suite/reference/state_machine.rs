@@ -23,6 +23,7 @@ const COMMANDS: &[(&str, Command)] = &[
     ("fail", Command::Fail),
     ("release", Command::Release),
     ("cancel", Command::Cancel),
+    ("assign", Command::Assign),
 ];
 
 /// Who asks: what a token proves, or nothing.
@@ -67,7 +68,7 @@ pub(super) fn document() -> String {
     body.push_str(
         "Rows are a thread's status and whether its lease has ended; cells are the status after the\n\
          step, or the code that refuses it. Steps are the holder's, proven by its token; `claim` is\n\
-         asked by an agent that the thread is addressed to, `cancel` by the thread's creator.\n\n",
+         asked by an agent that the thread is addressed to, `cancel` and `assign` by the thread's creator.\n\n",
     );
     let mut headings = vec!["status"];
     headings.extend(COMMANDS.iter().map(|(name, _)| *name));
@@ -95,7 +96,7 @@ pub(super) fn document() -> String {
 
 /// Who takes a step.
 fn asker(command: Command) -> Who {
-    if command == Command::Cancel {
+    if matches!(command, Command::Cancel | Command::Assign) {
         Who::Creator
     } else {
         Who::Holder
@@ -123,7 +124,7 @@ fn diagram() -> String {
                 let Ok(decision) = found else { continue };
                 let is_idle =
                     decision.status == status && command != Command::Claim { lease_ms: 1000 };
-                if is_idle || (!is_live && command == Command::Cancel) {
+                if is_idle || (!is_live && asker(command) == Who::Creator) {
                     continue;
                 }
                 let label = if is_live {

@@ -35,7 +35,7 @@ pub(super) fn describe(command: Command) -> Command {
     command
         .about("Run a Hedera network in this process, to develop against")
         .long_about(
-            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.\n\nFor the tests of programs that must live with a network, things go wrong on request: the next N transactions find the node busy (busy=N), or happen and their answer is lost (lose=N); the next N questions for a receipt find none (late=N); every call takes longer (slow=200ms); the mirror is behind (lag=2s). POST /devnet/faults on the REST port asks for the same while it runs.",
+            "Run a Hedera network in this process, to develop against\n\nIts ports are those that SDKs know a local network by, and account 0.0.2 has the key that other local networks give it. What it does not do it answers with NOT_SUPPORTED.\n\nFor the tests of programs that must live with a network, things go wrong on request: the next N transactions find the node busy (busy=N), or happen and their answer is lost (lose=N); the next N questions for a receipt find none (late=N); every call takes longer (slow=200ms); the mirror is behind (lag=2s); its next N answers leave a message out, have one twice, in the wrong order or of another topic (drop=N, repeat=N, reorder=N, other=N), end in the midst (cut=N), or are 429, 500 or a page for people (limit=N, fail=N, html=N). POST /devnet/faults on the REST port asks for the same while it runs.",
         )
         .disable_help_subcommand(true)
         .arg(address("node", "127.0.0.1:50211", "Take transactions here; port 0 is a free one"))
@@ -47,7 +47,7 @@ pub(super) fn describe(command: Command) -> Command {
                 .long("fault")
                 .value_name("FAULT")
                 .action(ArgAction::Append)
-                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME"),
+                .help("Let something go wrong: busy=N, lose=N, late=N, slow=TIME, lag=TIME, drop=N, …"),
         )
         .subcommand(
             Command::new("accounts").about("Print accounts that have something, and their keys"),
