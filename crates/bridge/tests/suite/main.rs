@@ -24,6 +24,8 @@ mod keys;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod killed_places;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod once;
