@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::Participant;
+use inbox_hcs::{AccountId, Participant};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
@@ -49,6 +49,9 @@ struct Speaker {
     me: Participant,
 }
 
+/// By account, the agent and where it hears.
+type Accounts = HashMap<AccountId, Option<(AgentName, String)>>;
+
 /// How far each topic was read.
 type Readings = HashMap<i64, Reading>;
 
@@ -65,6 +68,8 @@ pub struct Bridge<'i> {
     alarm: Arc<Alarm>,
     /// When the leases were renewed.
     renewed: Mutex<Instant>,
+    /// Whose the accounts are that a page names, while it is read.
+    accounts: Mutex<Accounts>,
 }
 
 /// What one turn of a bridge has done.
@@ -104,6 +109,7 @@ impl<'i> Bridge<'i> {
             readings: HashMap::new(),
             alarm: Arc::default(),
             renewed: Mutex::new(Instant::now()),
+            accounts: Mutex::default(),
         })
     }
 
@@ -141,6 +147,23 @@ impl<'i> Bridge<'i> {
             *renewed = Instant::now();
         }
         Ok(())
+    }
+
+    /// The agent whose account this is, and where it hears.
+    fn agent_of(&self, account: AccountId) -> Result<Option<(AgentName, String)>, Refusal> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = accounts.get(&account) {
+            return Ok(known.clone());
+        }
+        let found = self.inbox.agent_of_account(&account.to_string())?;
+        accounts.insert(account, found.clone());
+        Ok(found)
+    }
+
+    /// Forgets whose accounts are: the roster changes.
+    fn forget_accounts(&self) {
+        let accounts = self.accounts.lock();
+        accounts.unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The agent with its key, as it stands in the file of keys.
