@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::Participant;
+use inbox_hcs::{AccountId, Participant};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
@@ -52,6 +52,9 @@ struct Speaker {
     me: Participant,
 }
 
+/// By account, the agent and where it hears.
+type Accounts = HashMap<AccountId, Option<(AgentName, String)>>;
+
 /// How far each topic was read.
 type Readings = HashMap<i64, Reading>;
 
@@ -71,6 +74,8 @@ pub struct Bridge<'i> {
     /// After how many points of steps on the ledger it stops as if it had died, for tests.
     fuse: AtomicU32,
     profiles: Mutex<profiles::Profiles>,
+    /// Whose the accounts are that a page names, while it is read.
+    accounts: Mutex<Accounts>,
 }
 
 /// What one turn of a bridge has done.
@@ -112,6 +117,7 @@ impl<'i> Bridge<'i> {
             renewed: Mutex::new(Instant::now()),
             fuse: AtomicU32::new(u32::MAX),
             profiles: Mutex::default(),
+            accounts: Mutex::default(),
         })
     }
 
@@ -171,6 +177,23 @@ impl<'i> Bridge<'i> {
             *renewed = Instant::now();
         }
         Ok(())
+    }
+
+    /// The agent whose account this is, and where it hears.
+    fn agent_of(&self, account: AccountId) -> Result<Option<(AgentName, String)>, Refusal> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = accounts.get(&account) {
+            return Ok(known.clone());
+        }
+        let found = self.inbox.agent_of_account(&account.to_string())?;
+        accounts.insert(account, found.clone());
+        Ok(found)
+    }
+
+    /// Forgets whose accounts are: the roster changes.
+    fn forget_accounts(&self) {
+        let accounts = self.accounts.lock();
+        accounts.unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The agent with its key, as it stands in the file of keys.

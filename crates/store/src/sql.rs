@@ -327,6 +327,7 @@ statements! {
         LEAVE_TOPIC "leave_topic",
         NEXT_OUTBOX "next_outbox",
         DUE_TOPICS "due_topics",
+        AGENT_OF_ACCOUNT "agent_of_account",
         FIND_FLOOD "find_flood",
         ADD_FLOOD "add_flood",
         FLOODS_OF_TOPIC "floods_of_topic",
