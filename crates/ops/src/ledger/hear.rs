@@ -10,7 +10,7 @@ use inbox_store::{
 };
 use serde_json::Value;
 
-use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, follow_entity};
+use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra, follow_entity};
 use crate::call::{Inbox, thread};
 use crate::{deliver, typed};
 
@@ -66,6 +66,7 @@ impl Inbox {
             message.payload_json = wire.clone();
             typed::wire(&message.payload_json)?;
         }
+        extra::take(wire, &mut message);
         message.uid = Some(uid.to_owned());
         message.created_at = time(wire);
         message.to = vec![Address::from_stored(&topic.name)?];
