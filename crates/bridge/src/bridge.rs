@@ -4,6 +4,7 @@
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
 mod alarm;
+mod connect;
 mod crew;
 mod form;
 mod large;
@@ -20,6 +21,7 @@ mod streams;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,6 +69,8 @@ pub struct Bridge<'i> {
     /// When the leases were renewed.
     renewed: Mutex<Instant>,
     profiles: Mutex<profiles::Profiles>,
+    /// After how many points of steps on the ledger it stops as if it had died, for tests.
+    fuse: AtomicU32,
 }
 
 /// What one turn of a bridge has done.
@@ -107,7 +111,28 @@ impl<'i> Bridge<'i> {
             alarm: Arc::default(),
             renewed: Mutex::new(Instant::now()),
             profiles: Mutex::default(),
+            fuse: AtomicU32::new(u32::MAX),
         })
+    }
+
+    /// Has it stop at a point of a step on the ledger as if it had died there, for tests: after so many of them.
+    #[doc(hidden)]
+    pub fn dying_after(self, points: u32) -> Self {
+        self.fuse.store(points, Ordering::Relaxed);
+        self
+    }
+
+    /// A point at which a test may let it die.
+    fn reach(&self, point: FailPoint) -> Result<(), Refusal> {
+        self.inbox.store().reach(point);
+        match self.fuse.load(Ordering::Relaxed) {
+            u32::MAX => Ok(()),
+            0 => Err(Refusal::new(Code::Storage, "it dies here, for a test")),
+            left => {
+                self.fuse.store(left - 1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
     }
 
     /// Says what waits and takes in what is there, once for every topic that is this bridge's share, and up to a bound for each. What
@@ -116,6 +141,7 @@ impl<'i> Bridge<'i> {
         let mut turn = Turn::default();
         let topics = self.hold()?;
         self.speak(&topics, &mut turn)?;
+        self.tend(&topics, &mut turn)?;
         let mut readings = std::mem::take(&mut self.readings);
         readings.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
         let made = topics.into_iter().filter(|topic| topic.topic.is_some());

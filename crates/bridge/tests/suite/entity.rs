@@ -66,6 +66,7 @@ pub(crate) fn config(routes: &[(&str, &str, Option<Priority>)]) -> Config {
     Config {
         ledger: Ledger {
             network: Some("local".into()),
+            ..Ledger::default()
         },
         routes: routes.iter().map(route).collect(),
         ..Config::default()

@@ -2,6 +2,8 @@
 
 // Helpers of theirs are tests too, which clippy knows only by the attribute.
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod compare;
 #[cfg(test)]
 mod connections;
@@ -15,6 +17,8 @@ mod field;
 mod files;
 #[cfg(test)]
 mod flood;
+#[cfg(test)]
+mod house;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
@@ -41,3 +45,5 @@ mod shares;
 mod spoofs;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod threads;

@@ -68,6 +68,10 @@ pub struct ScheduleFacts {
     pub executed_at: Option<Timestamp>,
     /// Whether it was deleted.
     pub is_deleted: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its time is over, where it says so.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A transaction as a mirror has it.

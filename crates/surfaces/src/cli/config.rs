@@ -363,6 +363,7 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
         inbox_core::limit::in_range(name, value, least, most).map_err(|refusal| (name, refusal))?;
     }
     config.session.check()?;
+    config.ledger.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {
             let problem = format!("the route on {:?} needs an event and addresses", route.on);

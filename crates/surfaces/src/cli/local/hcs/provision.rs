@@ -154,6 +154,8 @@ fn names(ground: &Ground<'_>, roster: &Roster) -> Result<Vec<AgentName>, Refusal
         let listed = roster.call(&AgentList::default())?.agents.into_iter();
         return Ok(listed
             .filter(|agent| agent.kind != AgentKind::System)
+            // Whoever is outside has an account already, and its key.
+            .filter(|agent| agent.agent_id.account().is_none())
             .map(|agent| agent.agent_id)
             .collect());
     }
