@@ -154,7 +154,7 @@ pub fn is_there(mirror: &Mirror, name: &str, holder: &Holder) -> Result<(), Refu
     };
     Err(Refusal::new(
         Code::AccountNotFound,
-        format!("{name} is {account} in the file of keys, and {why}: it is another network, or was begun anew"),
+        format!("{name} is {account} in the file of keys, and {why}: it is another network, or was begun anew (inbox hcs provision --all --anew)"),
     )
     .hint(format!("inbox hcs provision --agent {name} --anew gives it a new account; --network names another network"))
     .detail("account_id", account.to_string()))

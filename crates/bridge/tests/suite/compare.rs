@@ -232,8 +232,8 @@ const TAMPERING: [(&str, &str, &[&str]); 25] = [
         &["reordered record 1", "reordered record 2"],
     ),
     (
-        "UPDATE topics SET sequence = 9 WHERE name = 'ben'",
-        "UPDATE topics SET sequence = 4 WHERE name = 'ben'",
+        "UPDATE topics SET sequence = 9 WHERE name = 'ben' AND place = 1",
+        "UPDATE topics SET sequence = 4 WHERE name = 'ben' AND place = 1",
         &["changed cursor 4"],
     ),
 ];
@@ -271,7 +271,7 @@ fn a_message_that_is_taken_out_or_put_in_is_named() {
         assert_eq!(post.named(), ["missing message 2"]);
         // One that says that it came from the ledger.
         post.tamper("UPDATE entries SET kind = 1 WHERE body = 'second words'");
-        post.tamper("DELETE FROM records WHERE sequence = 4; UPDATE topics SET sequence = 3, taken = 3 WHERE name = 'ben'");
+        post.tamper("DELETE FROM records WHERE sequence = 4; UPDATE topics SET sequence = 3, taken = 3 WHERE name = 'ben' AND place = 1");
         let report = post.compared();
         assert_eq!(report.topics.iter().map(|one| one.ahead).sum::<u64>(), 1);
         assert_eq!(short(&report), ["added message -"], "{report:?}");

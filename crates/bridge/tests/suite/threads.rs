@@ -119,6 +119,9 @@ fn an_agent_outside_is_let_in_by_policy_and_what_both_say_is_a_thread() {
         assert_eq!(said.len(), opened + heard + answered, "{said:?}");
         assert!(house.states().contains(&(RecordState::Confirmed, 4)));
         assert!(house.states().contains(&(RecordState::Taken, 2)));
+        let mirror = house.stage.network.reader();
+        let report = inbox_bridge::compare::compare(&house.inbox, &mirror, None).unwrap();
+        assert_eq!(report.mismatches, [], "the store has what the topics have");
 
         // Nobody here passes for the one outside.
         refused(house.answer(&name, thread, "as if"), Code::NotAllowed);

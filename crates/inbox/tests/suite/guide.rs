@@ -116,6 +116,9 @@ fn played(document: &str) -> (String, usize) {
         if serves && !command.contains("--listen") {
             command = command.replacen(" &", &format!(" --listen {port} &"), 1);
         }
+        if serves && command.contains("--ledger") {
+            command = command.replacen("--ledger", "--ledger --ledger-ports anywhere", 1);
+        }
         for (flag, usual, free) in &devnet {
             command = command.replace(usual, free);
             if runs_devnet {

@@ -95,11 +95,14 @@ impl Tx<'_> {
         Ok(self.first(&sql::OUTBOX_OF_ENTRY, &params)?.is_some())
     }
 
-    /// Forgets the ids of all topics, how far they were read, what was found there and what was on its way.
+    /// Forgets connections, the ids of all topics, how far they were read, what was found there and what was on its way.
     pub fn forget_ledger(&mut self) -> Result<(), StoreError> {
         let now = self.now().0;
         self.put(&sql::FORGET_RECORDS, &[])?;
         self.put(&sql::FORGET_FLOODS, &[])?;
+        self.put(&sql::FORGET_PROPOSALS, &[])?;
+        self.put(&sql::FORGET_CONNECTIONS, &[])?;
+        self.put(&sql::FORGET_UNSAID, &[Place::Connection.code().into()])?;
         self.put(&sql::FORGET_STEPS, &[])?;
         self.put(&sql::FORGET_TOPICS, &[now.into()])
     }

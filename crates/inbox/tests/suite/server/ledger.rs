@@ -76,9 +76,22 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn stop(mut child: Child) {
-    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
-    assert!(child.wait().expect("it ends").success());
+/// A server that a test which fails does not leave behind.
+struct Served(Child);
+
+impl Served {
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.0), Signal::TERM).expect("it runs");
+        assert!(self.0.wait().expect("it ends").success());
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // One that was stopped is gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]
@@ -88,6 +101,7 @@ fn mail_goes_through_the_ledger_beside_the_server_and_can_be_verified_and_proven
         desk.ok(&format!("agent add {name}"));
     }
     let (child, said) = up_with(&desk, &["--provision"]);
+    let child = Served(child);
     assert_eq!(said["ledger"]["provisioned"], 2, "{said}");
     // Whoever works in this folder finds the network by itself.
     let accounts = desk.ok("hcs account list");
@@ -133,7 +147,7 @@ fn mail_goes_through_the_ledger_beside_the_server_and_can_be_verified_and_proven
         ),
         (&"changed".into(), &"body".into(), &1.into())
     );
-    stop(child);
+    child.stop();
     let proven = desk.ok("verify --proof proof.json");
     assert_eq!(proven["stored"]["subject"], "Now");
     let path = desk.folder().join("proof.json");
@@ -155,13 +169,13 @@ fn mail_goes_through_the_ledger_beside_the_server_and_can_be_verified_and_proven
     // What is sent meanwhile waits, and goes when it is back.
     desk.ok("send --from ben --to ada --subject Back --kind event");
     assert_eq!(desk.ok("bridge status")["backlog"]["messages"], 1);
-    let (child, _) = up(&desk);
+    let child = Served(up(&desk).0);
     confirmed(3);
-    stop(child);
+    child.stop();
 
     // A ledger that is thrown away takes the accounts with it, and that is told.
     desk.ok("devnet reset");
-    let (child, _) = up(&desk);
+    let child = Served(up(&desk).0);
     let refusal = desk.run(["hcs", "provision", "--agent", "ada", "--json"]);
     let refusal = refusal.refused(40, "account_not_found");
     let hint = refusal["error"]["hint"].as_str().unwrap_or_default();
@@ -173,7 +187,7 @@ fn mail_goes_through_the_ledger_beside_the_server_and_can_be_verified_and_proven
     assert_eq!(anew["agents"].as_array().map(Vec::len), Some(2), "{anew}");
     desk.ok("send --from ada --to ben --subject Again --kind event");
     confirmed(1);
-    stop(child);
+    child.stop();
     let cleared = desk.ok("agent set ada --account-id none --inbound-topic-id none");
     assert!(cleared["agent"]["account_id"].is_null(), "{cleared}");
 }
