@@ -13,6 +13,7 @@ mod make;
 mod meaning;
 mod once;
 mod place;
+mod profiles;
 mod reading;
 mod run;
 mod speak;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::Participant;
+use inbox_hcs::{AccountId, Participant};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
@@ -51,6 +52,9 @@ struct Speaker {
     me: Participant,
 }
 
+/// By account, the agent and where it hears.
+type Accounts = HashMap<AccountId, Option<(AgentName, String)>>;
+
 /// How far each topic was read.
 type Readings = HashMap<i64, Reading>;
 
@@ -69,6 +73,9 @@ pub struct Bridge<'i> {
     renewed: Mutex<Instant>,
     /// After how many points of steps on the ledger it stops as if it had died, for tests.
     fuse: AtomicU32,
+    profiles: Mutex<profiles::Profiles>,
+    /// Whose the accounts are that a page names, while it is read.
+    accounts: Mutex<Accounts>,
 }
 
 /// What one turn of a bridge has done.
@@ -109,6 +116,8 @@ impl<'i> Bridge<'i> {
             alarm: Arc::default(),
             renewed: Mutex::new(Instant::now()),
             fuse: AtomicU32::new(u32::MAX),
+            profiles: Mutex::default(),
+            accounts: Mutex::default(),
         })
     }
 
@@ -154,6 +163,7 @@ impl<'i> Bridge<'i> {
 
     /// Its share of the topics, for a while.
     fn hold(&self) -> Result<Vec<TopicRow>, Refusal> {
+        self.follow_roster()?;
         let topics = self.inbox.ledger_topics(&self.name, LEASE_MS)?;
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(topics)
@@ -169,6 +179,23 @@ impl<'i> Bridge<'i> {
         Ok(())
     }
 
+    /// The agent whose account this is, and where it hears.
+    fn agent_of(&self, account: AccountId) -> Result<Option<(AgentName, String)>, Refusal> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = accounts.get(&account) {
+            return Ok(known.clone());
+        }
+        let found = self.inbox.agent_of_account(&account.to_string())?;
+        accounts.insert(account, found.clone());
+        Ok(found)
+    }
+
+    /// Forgets whose accounts are: the roster changes.
+    fn forget_accounts(&self) {
+        let accounts = self.accounts.lock();
+        accounts.unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// The agent with its key, as it stands in the file of keys.
     fn speaker(&self, name: &AgentName) -> Result<Arc<Speaker>, Refusal> {
         let mut speakers = self.speakers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,6 +203,7 @@ impl<'i> Bridge<'i> {
             return Ok(Arc::clone(known));
         }
         let holder = Keys::open(&self.keys, &self.network.name)?.get(name.as_str())?;
+        crate::provision::is_there(&self.mirror, name.as_str(), &holder)?;
         let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound) else {
             return Err(Refusal::new(
                 Code::AgentNotFound,
@@ -198,7 +226,7 @@ impl<'i> Bridge<'i> {
     }
 }
 
-fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
+pub(crate) fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
     let text = topic.topic.as_deref().unwrap_or_default();
     text.parse().map_err(|_| {
         Refusal::new(

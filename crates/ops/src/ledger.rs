@@ -18,8 +18,10 @@ use serde_json::Value;
 use crate::call::{Inbox, thread};
 
 mod answer;
+mod audit;
 mod connect;
 mod entity;
+mod extra;
 mod hear;
 mod link;
 mod pass;
@@ -30,6 +32,7 @@ mod tend;
 mod way;
 
 pub(crate) use answer::answered;
+pub use audit::{Kept, Stray};
 pub use connect::{Ending, Line};
 pub use entity::Noted;
 pub use link::Link;
@@ -178,11 +181,8 @@ impl Inbox {
     /// The agent whose account this is.
     pub fn agent_of_account(&self, account: &str) -> Result<Option<(AgentName, String)>, Refusal> {
         self.store().read(|tx| {
-            let found = tx.agents(None)?.into_iter().map(|details| details.agent);
-            let mut found = found.filter(|agent| agent.account_id.as_deref() == Some(account));
-            Ok(found
-                .next()
-                .and_then(|agent| Some((agent.agent_id, agent.inbound_topic_id?))))
+            let found = tx.agent_of_account(account)?;
+            Ok(found.and_then(|(name, inbound)| Some((name, inbound?))))
         })
     }
 

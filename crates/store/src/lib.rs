@@ -58,7 +58,7 @@ pub use keep::Stepped;
 pub use ledger::{
     Backlog, ConnectionRole, ConnectionRow, ConnectionState, Cursor, FLOOD, NewConnection,
     Outgoing, Passage, Place as TopicPlace, ProposalRow, ProposalState, Record as LedgerRecord,
-    RecordState, Saying, Spoken, TopicRow,
+    RecordState, Saying, Spoken, Stuck, TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};

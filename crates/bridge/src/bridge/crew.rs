@@ -2,7 +2,7 @@
 //!
 //! On a public network each message takes seconds. Each sender's part of a topic is a chain, and a few threads take chains until none is left.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ struct Outcome {
 impl Bridge<'_> {
     /// Says what waits on these topics.
     pub(super) fn speak(&self, topics: &[TopicRow], turn: &mut Turn) -> Result<(), Refusal> {
-        let due = self.inbox.due_topics(&self.name)?;
+        let due: HashSet<_> = self.inbox.due_topics(&self.name)?.into_iter().collect();
         let mut chains = VecDeque::new();
         for topic in topics {
             if due.contains(&(topic.topic_no, true)) {
@@ -53,9 +53,7 @@ impl Bridge<'_> {
         let voices = chains.len().min(VOICES);
         let chains = Mutex::new(chains);
         let outcome = Mutex::new(Outcome::default());
-        if voices <= 1 {
-            self.say_chains(&chains, &outcome);
-        } else {
+        if voices > 0 {
             std::thread::scope(|scope| {
                 let (done, ended) = channel::<()>();
                 for _ in 0..voices {

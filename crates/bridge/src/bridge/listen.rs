@@ -175,6 +175,7 @@ impl Bridge<'_> {
             .remove(&topic_no)
             .unwrap_or_else(|| Reading::at(&look.topic));
         let mut batch: Vec<Finding> = Vec::new();
+        self.forget_accounts();
         for message in page {
             let added = match reading.add(id, message) {
                 Ok(added) => added,

@@ -59,7 +59,7 @@ impl Bridge<'_> {
             let reason = format!("it names {named}, and {payer} paid for it");
             return nothing(RecordState::Unverified, reason);
         }
-        let Some((from, inbound)) = self.inbox.agent_of_account(&payer.to_string())? else {
+        let Some((from, inbound)) = self.agent_of(payer)? else {
             let reason = format!("{payer} is nobody's account here, and has no connection");
             return nothing(RecordState::Unverified, reason);
         };

@@ -94,7 +94,7 @@ impl Bridge<'_> {
                 "it names {named}, and {payer} paid for it"
             ))));
         }
-        let owner = self.inbox.agent_of_account(&payer.to_string())?;
+        let owner = self.agent_of(payer)?;
         let Some((from, _)) = owner.filter(|(from, _)| from.as_str() == topic.name) else {
             let owner = &topic.name;
             return Ok(told(unverified(format!(
@@ -126,7 +126,7 @@ impl Bridge<'_> {
         message: &MessageFacts,
     ) -> Result<Found<AgentName>, Refusal> {
         let payer = message.payer;
-        let Some((from, _)) = self.inbox.agent_of_account(&payer.to_string())? else {
+        let Some((from, _)) = self.agent_of(payer)? else {
             let reason = format!("{payer} is nobody's account here");
             return Ok(Err(unverified(reason)));
         };

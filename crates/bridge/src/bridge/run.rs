@@ -207,12 +207,23 @@ impl Bridge<'_> {
             if Instant::now() >= renew_at {
                 let topics = self.hold()?;
                 watched.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
+                for topic in &topics {
+                    let known = watched.get(&topic.topic_no).map(|one| &one.topic);
+                    // A topic that was begun anew: what was read of the one before is nothing here, nor who spoke there.
+                    if known.is_some_and(|known| {
+                        known.topic != topic.topic || known.sequence > topic.sequence
+                    }) {
+                        watched.remove(&topic.topic_no);
+                        let speakers = self.speakers.lock();
+                        speakers.unwrap_or_else(PoisonError::into_inner).clear();
+                    }
+                }
                 readings.retain(|no, _| watched.contains_key(no));
+                streams.keep(|no| watched.contains_key(&no));
                 for topic in topics.iter().filter(|topic| topic.topic.is_some()) {
                     let one = watched.entry(topic.topic_no);
                     one.or_insert_with(|| Watched::new(topic.clone()));
                 }
-                streams.keep(|no| watched.contains_key(&no));
                 *held.lock().unwrap_or_else(PoisonError::into_inner) = topics;
                 self.alarm.mail();
                 renew_at = Instant::now() + RENEWAL;

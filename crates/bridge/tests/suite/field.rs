@@ -12,11 +12,11 @@ use inbox_core::{Message, Priority};
 use inbox_hcs::{Operation as Hcs, Place, read};
 use inbox_hedera::network::Network;
 use inbox_ops::config::Config;
-use inbox_ops::{AgentSet, Inbox, Operation as _, Read, Send};
+use inbox_ops::{AgentSet, Inbox, Note, Operation as _, Read, Send};
 use inbox_store::{Location, Store, TopicRow};
 use inbox_testkit::sandbox::TempDir;
 use inbox_testkit::world::{START, World, by};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::stage::{Player, Stage, holder};
 
@@ -106,6 +106,12 @@ impl Field {
             ..Send::default()
         };
         request.run(&self.inbox, &by(from)).unwrap().message
+    }
+
+    /// Has an agent note something on an entity.
+    pub(crate) fn note(&self, from: &str, entity: &str, text: &str) {
+        let request: Note = serde_json::from_value(json!({ "ref": entity, "note": text })).unwrap();
+        request.run(&self.inbox, &by(from)).unwrap();
     }
 
     /// Turns until there is nothing to do.

@@ -48,6 +48,12 @@ fn flood(is_postgres: bool) {
             0 => vec![b'x'; MAX_MESSAGE],
             // Under another's name.
             1 => mail(&field, place),
+            // Under its own, which is nobody's here.
+            2 => {
+                let named = format!("0.0.{payer}@0.0.{payer}");
+                let said = json!({ "p": "hcs-10", "op": "message", "operator_id": named, "data": "buy this" });
+                said.to_string().into_bytes()
+            }
             _ => format!(r#"{{"p":"hcs-10","op":"connection_created","n":{place}}}"#).into_bytes(),
         };
         (payer, text)

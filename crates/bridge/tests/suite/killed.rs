@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
+use inbox_bridge::history;
 use inbox_bridge::verify::verify;
 use inbox_core::Priority;
 use inbox_devnet::{Faults, Twist};
 use inbox_ops::Inbox;
-use inbox_store::{FailPoint, RecordState};
+use inbox_store::{FailPoint, RecordState, TopicPlace};
 
 use crate::field::{Field, unread};
 
@@ -32,6 +33,9 @@ const POINTS: [FailPoint; 13] = [
     FailPoint::BeforeRing,
     FailPoint::AfterRing,
 ];
+
+/// What notes are about.
+const ENTITIES: [&str; 2] = ["task:T-1", "phase:P-2"];
 
 /// Numbers that are the same in every run.
 struct Dice(u64);
@@ -84,7 +88,8 @@ fn trouble(faults: &Faults, dice: &mut Dice) {
 fn records(inbox: &Inbox) -> BTreeMap<(String, i64), Vec<String>> {
     let standing = inbox.ledger_standing().unwrap();
     let mut all = BTreeMap::new();
-    for topic in standing.topics {
+    let inbound = standing.topics.into_iter();
+    for topic in inbound.filter(|topic| topic.place == TopicPlace::Inbound) {
         for record in inbox
             .store()
             .read(|tx| Ok(tx.records(topic.topic_no, 0, 10_000)?))
@@ -105,6 +110,8 @@ fn rounds(is_postgres: bool, seed: u64) {
     let mut field = Field::new(&names, is_postgres);
     let mut dice = Dice(seed);
     let mut sent: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    let mut notes: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    let mut for_role = 0;
     let mut deaths: BTreeMap<u32, usize> = BTreeMap::new();
     let mut rounds = 0;
     while deaths.values().sum::<usize>() < DEATHS {
@@ -114,6 +121,24 @@ fn rounds(is_postgres: bool, seed: u64) {
         field.advance_ms(31_000);
         for _ in 0..=dice.roll(3) {
             let from = *dice.of(&names);
+            if dice.roll(5) == 0 {
+                let (entity, text) = (*dice.of(&ENTITIES), format!("note {rounds}"));
+                field.note(from, entity, &text);
+                notes.entry((from, entity)).or_default().push(text);
+                continue;
+            }
+            if dice.roll(8) == 0 {
+                let subject = format!("round {rounds}");
+                field.send(
+                    from,
+                    "role:reviewer",
+                    &subject,
+                    "for whoever",
+                    Priority::Normal,
+                );
+                for_role += 1;
+                continue;
+            }
             let others: Vec<_> = names.into_iter().filter(|name| *name != from).collect();
             let to = *dice.of(&others);
             let body = match dice.roll(40) {
@@ -148,6 +173,27 @@ fn rounds(is_postgres: bool, seed: u64) {
         assert!(ended.status.success(), "{ended:?}");
     }
     check(&field, &sent);
+    check_places(&field, &notes, for_role);
+}
+
+/// What was said beside mail is on topics that were made once: notes in the order of each agent, and a pointer for each message to a role.
+fn check_places(field: &Field, notes: &BTreeMap<(&str, &str), Vec<String>>, for_role: usize) {
+    let mirror = field.players["ada"].net.mirror();
+    for ((from, entity), texts) in notes {
+        let topic = field.topic(entity).topic.unwrap().parse().unwrap();
+        let mut found = Vec::new();
+        history::messages(mirror, topic, None, |said| {
+            let note: serde_json::Value = serde_json::from_slice(&said.bytes).unwrap();
+            if said.payer == field.players[from].me.account {
+                found.push(note["note"].as_str().unwrap().to_owned());
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+        assert_eq!(&found, texts, "{from} on {entity}");
+    }
+    let pointers = field.topic("reviewer").sequence;
+    assert_eq!(usize::try_from(pointers).unwrap(), for_role);
 }
 
 fn check(field: &Field, sent: &BTreeMap<(&str, &str), Vec<String>>) {
@@ -157,16 +203,22 @@ fn check(field: &Field, sent: &BTreeMap<(&str, &str), Vec<String>>) {
         (0, 0),
         "{standing:?}"
     );
-    let count: usize = sent.values().map(Vec::len).sum();
-    let confirmed = i64::try_from(count).unwrap();
+    // Whatever is on a topic was sent from here, and is there once.
+    let mirror = field.players["ada"].net.mirror();
+    let on_topics = standing.topics.iter().map(|topic| {
+        let id = topic.topic.as_deref().unwrap().parse().unwrap();
+        let verified = verify(mirror, id).unwrap();
+        assert_eq!(verified.messages, topic.sequence.unsigned_abs());
+        topic.sequence
+    });
+    let confirmed = on_topics.sum();
     assert_eq!(standing.records, [(RecordState::Confirmed, confirmed)]);
     for ((from, to), uids) in sent {
         assert_eq!(&field.said(from, to), uids, "{from} to {to}");
     }
     let (_world, clean) = field.clean_run();
     assert_eq!(records(&field.inbox), records(&clean));
-    for (name, player) in &field.players {
-        verify(player.net.mirror(), player.me.inbound_topic).unwrap();
+    for name in field.players.keys() {
         let seen = |inbox: &Inbox| {
             let mail = unread(inbox, name).into_iter();
             let mut mail: Vec<_> = mail

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod elsewhere;
@@ -22,9 +24,13 @@ mod keys;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod killed_places;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod once;
+#[cfg(test)]
+mod proof;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]
@@ -33,6 +39,8 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod roster;
 #[cfg(test)]
 mod shares;
 #[cfg(test)]

@@ -163,23 +163,112 @@ impl Ring<'_> {
     }
 }
 
+impl Ring<'_> {
+    fn write_at(&mut self, payer: &Net, topic: TopicId, text: &str) {
+        payer.write(topic, text.as_bytes(), "", Fees::None).unwrap();
+        self.count += 1;
+    }
+
+    /// Every way to pass for an agent on the topics of an entity and of a role, where anybody may write.
+    fn places(&mut self, entity: TopicId, role: TopicId, note: &str) {
+        let field = self.field;
+        let strangers = std::mem::take(&mut self.strangers);
+        let liars: Vec<&Net> = strangers
+            .iter()
+            .chain([&field.players["cyd"].net])
+            .collect();
+        for payer in liars {
+            for kind in ["note", "claim", "complete", "blocked"] {
+                let named = json!({
+                    "type": format!("task.{kind}"), "from_agent": "ada", "note": "believe me",
+                    "notify": ["ben"], "ts": "2027-01-15T08:00:00.000Z", "x_uid": self.fresh(),
+                });
+                self.write_at(payer, entity, &named.to_string());
+                let wire = json!({
+                    "wire": "1.0", "type": kind, "sender": "ada", "ts": "2027-01-15T08:00:00.000Z",
+                    "payload": { "summary": "believe me" }, "x_uid": self.fresh(), "x_thread": self.uid,
+                });
+                self.write_at(payer, entity, &wire.to_string());
+            }
+            // What Ada really noted, and what leads to another's words.
+            self.write_at(payer, entity, note);
+            let led = json!({ "type": "task.note", "from_agent": "ada", "note": "hcs://1/0.0.1010", "notify": [], "ts": "2027-01-15T08:00:00.000Z" });
+            self.write_at(payer, entity, &led.to_string());
+            for odd in [
+                json!([]),
+                json!({ "type": "task.note" }),
+                json!({ "wire": "1.0" }),
+                json!({ "type": "task.note", "from_agent": ["ada"], "note": "x" }),
+            ] {
+                self.write_at(payer, entity, &odd.to_string());
+            }
+            let pointer = self.wire(&json!("ada"), &self.fresh());
+            self.write_at(payer, role, &pointer.to_string());
+            self.write_at(payer, role, "read this");
+        }
+        self.strangers = strangers;
+    }
+
+    /// Every way to pass for an agent on its own topic: the network lets nobody but it write there, and a mirror may lie.
+    fn outbound(&mut self) {
+        let field = self.field;
+        let topic = field.players["ada"].me.outbound_topic;
+        let number = |id: u64| i64::try_from(id).unwrap();
+        let eve = &self.strangers[0];
+        let refused = eve.write(topic, b"{}", "", Fees::None);
+        assert!(refused.is_err());
+        let (ada, cyd) = (&field.players["ada"].me, &field.players["cyd"].me);
+        let mut lies = Vec::new();
+        for (account, inbound) in [
+            (ada.account, ada.inbound_topic),
+            (cyd.account, cyd.inbound_topic),
+            (eve.account(), ada.inbound_topic),
+        ] {
+            for sender in ["ada", "cyd"] {
+                let wire = self.wire(&json!(sender), &self.fresh()).to_string();
+                let said = json!({ "p": "hcs-10", "op": "message", "operator_id": operator(inbound, account), "data": wire });
+                lies.push(said.to_string().into_bytes());
+            }
+            let closed = json!({ "p": "hcs-10", "op": "connection_closed", "connection_topic_id": "0.0.1010", "operator_id": operator(inbound, account), "close_method": "explicit" });
+            lies.push(closed.to_string().into_bytes());
+        }
+        self.count += lies.len();
+        let payer = number(eve.account().number());
+        let lies = lies.into_iter().map(|lie| (payer, lie));
+        assert!(
+            field
+                .stage
+                .devnet
+                .pour(number(topic.number()), lies)
+                .unwrap()
+        );
+    }
+}
+
+/// The bytes of the last message of a topic.
+fn last_on(field: &Field, topic: TopicId) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mirror = field.players["ben"].net.mirror();
+    inbox_bridge::history::messages(mirror, topic, None, |said| {
+        bytes = said.bytes;
+        Ok(std::ops::ControlFlow::Continue(()))
+    })
+    .unwrap();
+    bytes
+}
+
 fn two_hundred(is_postgres: bool) {
     let field = Field::new(&["ada", "ben", "cyd"], is_postgres);
     let message = field.send("ada", "ben", "really", "the real one", Priority::Normal);
+    field.note("ada", "task:T-1", "really");
+    field.send("ada", "role:reviewer", "for whoever", "", Priority::Normal);
     field.settle();
     let real = field.unread("ben");
     assert_eq!(real.last().unwrap().uid, message.uid);
-    let bytes = {
-        let mut bytes = Vec::new();
-        let mirror = field.players["ben"].net.mirror();
-        let topic = field.players["ben"].me.inbound_topic;
-        inbox_bridge::history::messages(mirror, topic, None, |said| {
-            bytes = said.bytes;
-            Ok(std::ops::ControlFlow::Continue(()))
-        })
-        .unwrap();
-        bytes
-    };
+    let bytes = last_on(&field, field.players["ben"].me.inbound_topic);
+    let of = |name: &str| field.topic(name).topic.unwrap().parse().unwrap();
+    let (entity, role) = (of("task:T-1"), of("reviewer"));
+    let note = String::from_utf8(last_on(&field, entity)).unwrap();
     let strangers = (0..3)
         .map(|_| field.stage.account(Algorithm::Ed25519))
         .collect();
@@ -209,6 +298,8 @@ fn two_hundred(is_postgres: bool) {
         ring.messages(to, as_whom, stranger % 3);
         ring.operations(to, as_whom, stranger % 3);
     }
+    ring.places(entity, role, &note);
+    ring.outbound();
     let count = i64::try_from(ring.count).unwrap();
     assert!(count >= 200, "{count}");
     field.settle();
@@ -229,7 +320,8 @@ fn two_hundred(is_postgres: bool) {
     for (state, found) in &standing.records {
         states.insert(state.name(), *found);
     }
-    assert_eq!(states.remove(RecordState::Confirmed.name()), Some(1));
+    // The message, the note, the pointer and what Ada put down of it.
+    assert_eq!(states.remove(RecordState::Confirmed.name()), Some(4));
     assert_eq!(
         states.values().sum::<i64>() + standing.floods,
         count,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inbox_devnet::Trouble;
+use inbox_devnet::{Trouble, Twist};
 use inbox_hedera::proto::{Code, TransactionResponse};
 use prost::Message;
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ fn trouble_is_asked_for_in_words() {
         ("slow=200ms", Trouble::Slow(Duration::from_millis(200))),
         ("lag=2s", Trouble::Lag(Duration::from_secs(2))),
         ("lag=1m", Trouble::Lag(Duration::from_mins(1))),
+        ("drop=2", Trouble::Mirror(Twist::Drop, 2)),
+        ("html=1", Trouble::Mirror(Twist::Html, 1)),
     ] {
         assert_eq!(text.parse(), Ok(wanted));
     }
@@ -77,7 +79,10 @@ async fn trouble_is_asked_for_over_http_and_what_is_set_is_answered() {
     let asked = json!({ "busy": 2, "lag": "1m" }).to_string();
     let (status, set) = post(&client, "application/json", asked).await;
     assert_eq!(status, 200);
-    let wanted = json!({ "busy": 2, "lose": 0, "late": 0, "slow": "0ms", "lag": "60000ms" });
+    let wanted = json!({
+        "busy": 2, "lose": 0, "late": 0, "slow": "0ms", "lag": "60000ms", "drop": 0, "repeat": 0,
+        "reorder": 0, "other": 0, "cut": 0, "limit": 0, "fail": 0, "html": 0,
+    });
     assert_eq!(set, wanted);
     for wanted in [Code::Busy, Code::Busy, Code::Ok] {
         let bytes = client.signed(message(topic, "hello"));
@@ -103,6 +108,47 @@ async fn trouble_is_asked_for_over_http_and_what_is_set_is_answered() {
         (status, &page["messages"][0]["sequence_number"]),
         (200, &json!(1))
     );
+}
+
+#[tokio::test]
+async fn a_mirror_says_what_is_not_so_as_often_as_was_asked() {
+    let mut client = Client::start().await;
+    let (topic, other) = (client.topic().await, client.topic().await);
+    for (topic, count) in [(topic, 4), (other, 1)] {
+        let said = (0..count).map(|number| (2, format!("message {number}").into_bytes()));
+        assert!(client.devnet.pour(topic.num, said).unwrap());
+    }
+    let path = format!("topics/{}/messages", topic.num);
+    let numbers = |page: &Value| -> Vec<i64> {
+        let messages = page["messages"].as_array().unwrap().iter();
+        messages
+            .map(|message| message["sequence_number"].as_i64().unwrap())
+            .collect()
+    };
+    for (twist, wanted) in [
+        ("drop", vec![1, 3, 4]),
+        ("repeat", vec![1, 2, 3, 3, 4]),
+        ("reorder", vec![1, 3, 2, 4]),
+        ("other", vec![1]),
+    ] {
+        let asked = json!({ twist: 1 }).to_string();
+        post(&client, "application/json", asked).await;
+        let (status, page) = client.get(&path).await;
+        let mut found = numbers(&page);
+        // Pages are newest first unless told otherwise.
+        if found.first() > found.last() {
+            found.reverse();
+        }
+        assert_eq!((status, found), (200, wanted), "{twist}");
+        let (_, page) = client.get(&path).await;
+        assert_eq!(numbers(&page).len(), 4, "once: {twist}");
+    }
+    for (twist, wanted) in [("limit", 429), ("fail", 500)] {
+        let asked = json!({ twist: 1 }).to_string();
+        post(&client, "application/json", asked).await;
+        assert_eq!(client.get(&path).await.0, wanted);
+        assert_eq!(client.get(&path).await.0, 200);
+    }
 }
 
 #[tokio::test]

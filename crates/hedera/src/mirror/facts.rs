@@ -77,6 +77,8 @@ pub struct ScheduleFacts {
 /// A transaction as a mirror has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFacts {
+    /// Its id, as `payer@seconds.nanos`, where the mirror says it.
+    pub id: Option<String>,
     /// When it was carried out.
     pub time: Timestamp,
     /// How it ended: `SUCCESS`, or why not.

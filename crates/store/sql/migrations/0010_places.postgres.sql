@@ -17,6 +17,9 @@ CREATE TABLE bridges (
     until BIGINT NOT NULL
 );
 
+-- Who an account is, is asked for each message.
+CREATE INDEX agents_by_account ON agents (account_id) WHERE account_id IS NOT NULL;
+
 -- How many messages of one payer on one topic counted for nothing: the first are kept, and the others are counted.
 CREATE TABLE floods (
     topic_no BIGINT NOT NULL REFERENCES topics (topic_no),

@@ -1,5 +1,7 @@
 //! How bridges divide the topics between them, and how much is kept of what one payer writes for nothing.
 
+use inbox_core::AgentName;
+
 use super::{TopicRow, read_topic};
 use crate::error::StoreError;
 use crate::sql;
@@ -82,6 +84,16 @@ impl Tx<'_> {
     /// When the first of what a bridge has to say may be tried.
     pub fn next_outgoing(&mut self, bridge: &str) -> Result<Option<i64>, StoreError> {
         self.one_int(&sql::NEXT_OUTBOX, &[bridge.into()])
+    }
+
+    /// The agent whose account this is, and where it hears.
+    pub fn agent_of_account(
+        &mut self,
+        account: &str,
+    ) -> Result<Option<(AgentName, Option<String>)>, StoreError> {
+        let row = self.first(&sql::AGENT_OF_ACCOUNT, &[account.into()])?;
+        row.map(|mut row| Ok((row.parsed::<AgentName>()?, row.maybe_text()?)))
+            .transpose()
     }
 
     /// How many messages of a payer on a topic counted for nothing.
