@@ -1,5 +1,6 @@
 //! Connections with agents outside, as threads of the store.
 
+use inbox_bridge::publish::create_outbound;
 use inbox_bridge::{Fees, Reached};
 use inbox_core::{Auth, Code, Kind, ThreadId};
 use inbox_hcs::{
@@ -344,6 +345,8 @@ fn whoever_dies_between_two_steps_makes_nothing_twice() {
         let house = House::new(world, meeting(Policy::Accept));
         let ada = house.stage.player("Ada");
         ada.agent().connect(house.ben.me.account, None).unwrap();
+        // Topics are numbered in the order in which they are made.
+        let before = create_outbound(&ada.net).unwrap();
         // It dies at every point in turn, and another goes on.
         let mut deaths = 0;
         for points in std::iter::repeat_n(0, 2).chain(std::iter::repeat_n(1, 12)) {
@@ -360,6 +363,8 @@ fn whoever_dies_between_two_steps_makes_nothing_twice() {
         assert!(deaths > 3, "{deaths}");
         let row = house.connection();
         assert_eq!(row.state, ConnectionState::Open);
+        let after = create_outbound(&ada.net).unwrap();
+        assert_eq!(after.number(), before.number() + 2, "one topic was made");
         let thread = row.thread.unwrap();
         house.answer("ben", thread, "once").unwrap();
         for points in [0, 0, 1, 1, 1] {
