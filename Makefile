@@ -19,6 +19,7 @@ story:
 # One process for each test program: the private PostgreSQL cluster starts once and serves all.
 test:
 	@scripts/ensure-postgres
+	@scripts/ensure-browser
 	cargo test --locked --workspace
 
 # The real Claude Code and Codex from npm, in a terminal and a network of their own with a stand-in for their model: what a

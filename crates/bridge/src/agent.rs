@@ -21,6 +21,7 @@ use crate::publish::charge;
 use crate::told::named;
 
 pub use overview::{Overview, Reached};
+pub(crate) use proposal::REJECTED;
 pub use proposal::{Approved, Proposal, Transfer, describe};
 pub use speak::{Line, What};
 
@@ -221,7 +222,7 @@ impl<'n> Agent<'n> {
     }
 }
 
-fn key_of(account: &AccountFacts) -> Result<Key, Refusal> {
+pub(crate) fn key_of(account: &AccountFacts) -> Result<Key, Refusal> {
     let id = account.id;
     account.key.clone().ok_or_else(|| {
         Refusal::new(
@@ -232,7 +233,11 @@ fn key_of(account: &AccountFacts) -> Result<Key, Refusal> {
 }
 
 /// What says no, in the form in which agents of one inbox write: the standard has none.
-fn envelope<const N: usize>(kind: &str, reason: &str, payload: [(&str, Value); N]) -> Data {
+pub(crate) fn envelope<const N: usize>(
+    kind: &str,
+    reason: &str,
+    payload: [(&str, Value); N],
+) -> Data {
     let payload = payload.map(|(key, value)| (key.to_owned(), value));
     let envelope = Envelope {
         message_type: kind.to_owned(),

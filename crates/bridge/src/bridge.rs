@@ -4,6 +4,7 @@
 //! what is sent has an id that was written down before, and what is taken in is taken in with how far its topic was read.
 
 mod alarm;
+mod connect;
 mod crew;
 mod form;
 mod large;
@@ -12,6 +13,7 @@ mod make;
 mod meaning;
 mod once;
 mod place;
+mod profiles;
 mod reading;
 mod run;
 mod speak;
@@ -19,6 +21,7 @@ mod streams;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -68,6 +71,9 @@ pub struct Bridge<'i> {
     alarm: Arc<Alarm>,
     /// When the leases were renewed.
     renewed: Mutex<Instant>,
+    /// After how many points of steps on the ledger it stops as if it had died, for tests.
+    fuse: AtomicU32,
+    profiles: Mutex<profiles::Profiles>,
     /// Whose the accounts are that a page names, while it is read.
     accounts: Mutex<Accounts>,
 }
@@ -109,8 +115,30 @@ impl<'i> Bridge<'i> {
             readings: HashMap::new(),
             alarm: Arc::default(),
             renewed: Mutex::new(Instant::now()),
+            fuse: AtomicU32::new(u32::MAX),
+            profiles: Mutex::default(),
             accounts: Mutex::default(),
         })
+    }
+
+    /// Has it stop at a point of a step on the ledger as if it had died there, for tests: after so many of them.
+    #[doc(hidden)]
+    pub fn dying_after(self, points: u32) -> Self {
+        self.fuse.store(points, Ordering::Relaxed);
+        self
+    }
+
+    /// A point at which a test may let it die.
+    fn reach(&self, point: FailPoint) -> Result<(), Refusal> {
+        self.inbox.store().reach(point);
+        match self.fuse.load(Ordering::Relaxed) {
+            u32::MAX => Ok(()),
+            0 => Err(Refusal::new(Code::Storage, "it dies here, for a test")),
+            left => {
+                self.fuse.store(left - 1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
     }
 
     /// Says what waits and takes in what is there, once for every topic that is this bridge's share, and up to a bound for each. What
@@ -119,6 +147,7 @@ impl<'i> Bridge<'i> {
         let mut turn = Turn::default();
         let topics = self.hold()?;
         self.speak(&topics, &mut turn)?;
+        self.tend(&topics, &mut turn)?;
         let mut readings = std::mem::take(&mut self.readings);
         readings.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
         let made = topics.into_iter().filter(|topic| topic.topic.is_some());
@@ -134,6 +163,7 @@ impl<'i> Bridge<'i> {
 
     /// Its share of the topics, for a while.
     fn hold(&self) -> Result<Vec<TopicRow>, Refusal> {
+        self.follow_roster()?;
         let topics = self.inbox.ledger_topics(&self.name, LEASE_MS)?;
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(topics)
@@ -173,6 +203,7 @@ impl<'i> Bridge<'i> {
             return Ok(Arc::clone(known));
         }
         let holder = Keys::open(&self.keys, &self.network.name)?.get(name.as_str())?;
+        crate::provision::is_there(&self.mirror, name.as_str(), &holder)?;
         let (Some(inbound_topic), Some(outbound_topic)) = (holder.inbound, holder.outbound) else {
             return Err(Refusal::new(
                 Code::AgentNotFound,
@@ -195,7 +226,7 @@ impl<'i> Bridge<'i> {
     }
 }
 
-fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
+pub(crate) fn id_of(topic: &TopicRow) -> Result<inbox_hcs::TopicId, Refusal> {
     let text = topic.topic.as_deref().unwrap_or_default();
     text.parse().map_err(|_| {
         Refusal::new(

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod bridge;
+pub mod compare;
 pub mod directory;
 pub mod file;
 pub mod history;
@@ -13,10 +14,12 @@ pub mod inspect;
 pub mod keys;
 pub mod net;
 pub mod peer;
+pub mod proof;
 pub mod provision;
 pub mod publish;
 pub mod registry;
 pub mod told;
+pub mod truth;
 pub mod verify;
 
 mod hbar;

@@ -14,6 +14,7 @@ use inbox_core::{Agent, AgentKind, Code, Refusal};
 use inbox_hcs::{AccountId, Participant, TopicId, Ttl};
 use inbox_hedera::client::Asking;
 use inbox_hedera::key::{Algorithm as KeyAlgorithm, PrivateKey};
+use inbox_hedera::mirror::{AccountFacts, Mirror};
 use inbox_hedera::network::Network;
 use inbox_hedera::proto::{CreateTopicBody, Data, Key, SubmitMessageBody};
 
@@ -25,6 +26,10 @@ use crate::{Hbar, Inbound, Net};
 
 pub use document::{Labels, profile};
 use step::Slot;
+
+/// How often a mirror is asked for an account that it does not have, and how long after each time.
+const TRIES: u32 = 6;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// A moment of a step, at which a test may let the program die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +109,8 @@ pub struct Provisioner<'n> {
     pub most: Hbar,
     /// Who is told of every moment.
     pub watch: Option<Watch>,
+    /// Whether what is of a network that was begun anew is made again; else it is refused.
+    pub is_anew: bool,
 }
 
 /// Publishes the profile of an agent that is provisioned, if its card or its entry on the roster changed: the new file.
@@ -124,8 +131,47 @@ pub fn refresh(
         registry: None,
         most: Hbar::default(),
         watch: None,
+        is_anew: false,
     };
     provisioner.refresh(keys, agent)
+}
+
+/// Refuses what the file of keys has of an agent, if the network does not have its account with that key: it was begun anew since then.
+pub fn is_there(mirror: &Mirror, name: &str, holder: &Holder) -> Result<(), Refusal> {
+    let account = holder.account;
+    let own = holder.key.public().told()?;
+    let found = mirror.account(account).told()?;
+    let is_own = |facts: &AccountFacts| match &facts.key {
+        Some(key) => key.leaf().is_none_or(|key| key == own),
+        None => false,
+    };
+    if found.as_ref().is_some_and(is_own) {
+        return Ok(());
+    }
+    let why = match found {
+        None => "the network has no such account",
+        Some(_) => "the network has another key for it",
+    };
+    Err(Refusal::new(
+        Code::AccountNotFound,
+        format!("{name} is {account} in the file of keys, and {why}: it is another network, or was begun anew"),
+    )
+    .hint(format!("inbox hcs provision --agent {name} --anew gives it a new account; --network names another network"))
+    .detail("account_id", account.to_string()))
+}
+
+/// The same of an account that may have been made a moment ago: a mirror is seconds behind.
+fn settled(mirror: &Mirror, name: &str, holder: &Holder) -> Result<(), Refusal> {
+    let mut tries = 1;
+    loop {
+        match is_there(mirror, name, holder) {
+            Err(refusal) if refusal.code == Code::AccountNotFound && tries < TRIES => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+            }
+            found => return found,
+        }
+    }
 }
 
 /// An agent's account, and the network for it once it is needed.
@@ -236,7 +282,10 @@ impl Provisioner<'_> {
         changes: &mut Vec<Change>,
     ) -> Result<Holder, Refusal> {
         let name = agent.agent_id.as_str();
-        let on_roster = agent.account_id.as_deref();
+        let mut on_roster = agent.account_id.as_deref();
+        if self.is_anew && self.forget(keys, name)? {
+            on_roster = None;
+        }
         if let Some(holder) = keys.find(name)? {
             let account = holder.account.to_string();
             return match on_roster {
@@ -245,7 +294,10 @@ impl Provisioner<'_> {
                     format!("{name} is {other} on the roster, and the file of keys has {account} for this network"),
                 )
                 .hint(format!("inbox agent set {name} --account-id {account} says that it is that one"))),
-                _ => Ok(holder),
+                _ => {
+                    settled(&self.network.reader(), name, &holder)?;
+                    Ok(holder)
+                }
             };
         }
         if let Some(account) = on_roster {
@@ -294,6 +346,27 @@ impl Provisioner<'_> {
         keys.put_with(name, &holder, work)?;
         changes.push(Change::Account);
         Ok(holder)
+    }
+
+    /// Forgets an account that the network does not have, and a registry that it has not. Whether there was one.
+    fn forget(&self, keys: &mut Keys, name: &str) -> Result<bool, Refusal> {
+        let mirror = self.network.reader();
+        let Some(holder) = keys.find(name)? else {
+            return Ok(false);
+        };
+        match settled(&mirror, name, &holder) {
+            Ok(()) => return Ok(false),
+            Err(refusal) if refusal.code == Code::AccountNotFound => {}
+            Err(refusal) => return Err(refusal),
+        }
+        let registry = keys.registry();
+        let is_gone = match registry {
+            None => false,
+            Some(registry) => crate::registry::list(&mirror, registry).is_err(),
+        };
+        self.reach(Moment::BeforeSave);
+        keys.forget(name, is_gone)?;
+        Ok(true)
     }
 
     fn outbound(

@@ -19,6 +19,28 @@ impl AgentName {
         &self.0
     }
 
+    /// The name by which an agent outside is known here: that of its account on the ledger.
+    pub fn of_account(account: &str) -> Result<Self, Refusal> {
+        let name: AgentName = format!("{OUTSIDE}{account}").parse()?;
+        match name.account() {
+            Some(_) => Ok(name),
+            None => Err(Refusal::input(format!(
+                "{} is not an account on the ledger",
+                quoted(account)
+            ))),
+        }
+    }
+
+    /// The account of an agent outside; nothing for one that is here.
+    pub fn account(&self) -> Option<&str> {
+        let account = self.0.strip_prefix(OUTSIDE)?;
+        let parts: Vec<&str> = account.split('.').collect();
+        let is_number = |part: &&str| {
+            part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<u64>().is_ok()
+        };
+        (parts.len() == 3 && parts.iter().all(is_number)).then_some(account)
+    }
+
     /// Whether `text` (already in lower case) has the form of a name.
     pub(crate) fn is_name(text: &str) -> bool {
         let mut bytes = text.bytes();
@@ -30,6 +52,9 @@ impl AgentName {
             && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
     }
 }
+
+/// What stands before the account in the name of an agent outside.
+const OUTSIDE: &str = "account-";
 
 /// Names that belong to nobody who asks for them: the person, inbox itself, its runner, and everybody.
 pub const RESERVED: [&str; 4] = ["human", "system", "runner", "all"];
@@ -176,6 +201,19 @@ mod tests {
             "Backend-2".parse::<AgentName>().unwrap().as_str(),
             "backend-2"
         );
+    }
+
+    #[test]
+    fn an_agent_outside_is_named_after_its_account() {
+        let name = AgentName::of_account("0.0.4711").unwrap();
+        assert_eq!(name.as_str(), "account-0.0.4711");
+        assert_eq!(name.account(), Some("0.0.4711"));
+        for wrong in ["", "0.0", "0.0.", "0.0.x", "0.0.5.6", "a.b.c", "0.0.-1"] {
+            assert!(AgentName::of_account(wrong).is_err(), "{wrong:?}");
+        }
+        for here in ["account", "account-7", "my-account-0.0.4711", "0.0.4711"] {
+            assert_eq!(here.parse::<AgentName>().unwrap().account(), None);
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod memo;
 mod note;
 mod operation;
 mod profile;
+mod proof;
 mod registry;
 mod registry_profile;
 mod report;
@@ -64,11 +65,12 @@ pub use profile::{
     McpTool, Member, PrivacyCompliance, Profile, ProfileKind, ProfileType, Resource, Social,
     Transport, Verification, VerificationType,
 };
+pub use proof::{Anchor, FileProof, Link, Proof, Proven, Said as ProvenMessage, Unproven};
 pub use registry::{
     Access, Entry, MAX_MIGRATIONS, MigrationChain, Registry, RegistryOperation,
     RegistryTransactionMemo, Verdict, read_registry,
 };
 pub use registry_profile::{Links, RegistryOperator, RegistryProfile};
 pub use report::{Deviation, DeviationKind, Found, Refused};
-pub use running_hash::{RunningHash, Submission};
+pub use running_hash::{Hashed, RunningHash, Submission};
 pub use tx_memo::{OperationCode, Place, TransactionMemo};

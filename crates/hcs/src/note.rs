@@ -81,6 +81,8 @@ impl Note {
 
     fn read_value(value: &Value, report: &mut Report) -> Option<Self> {
         let mut object = Object::open(value, report)?;
+        // What agents of one inbox add, for each other.
+        object.known(&["x_uid", "x_priority"]);
         let note_type = object.required("type", NoteType::read);
         let from_agent = object.required("from_agent", filled);
         let note = object.required("note", text);

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha384};
 
 use crate::file::hex;
 use crate::id::{AccountId, Sequence, Timestamp, TopicId};
+use crate::report::Refused;
 
 /// The version that is hashed in.
 const VERSION: u64 = 3;
@@ -36,6 +37,33 @@ pub struct Submission<'m> {
     pub sequence: Sequence,
     /// The bytes of this message alone: each piece of a larger one is hashed by itself.
     pub message: &'m [u8],
+}
+
+/// The same where only the hash of its bytes is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hashed {
+    /// Who paid.
+    pub payer: AccountId,
+    /// Where.
+    pub topic: TopicId,
+    /// When.
+    pub time: Timestamp,
+    /// Its number on the topic.
+    pub sequence: Sequence,
+    /// The SHA-384 of its bytes.
+    pub message: [u8; 48],
+}
+
+impl From<&Submission<'_>> for Hashed {
+    fn from(submission: &Submission<'_>) -> Self {
+        Hashed {
+            payer: submission.payer,
+            topic: submission.topic,
+            time: submission.time,
+            sequence: submission.sequence,
+            message: Sha384::digest(submission.message).into(),
+        }
+    }
 }
 
 impl RunningHash {
@@ -66,13 +94,18 @@ impl RunningHash {
 
     /// The hash after one more message.
     pub fn next(&self, submission: &Submission<'_>) -> RunningHash {
-        let Submission {
+        self.next_hashed(&Hashed::from(submission))
+    }
+
+    /// The same where only the hash of the message's bytes is known.
+    pub fn next_hashed(&self, message: &Hashed) -> RunningHash {
+        let Hashed {
             payer,
             topic,
             time,
             sequence,
             message,
-        } = submission;
+        } = message;
         let mut hash = Sha384::new();
         hash.update(BEFORE_PREVIOUS);
         hash.update(self.0);
@@ -93,9 +126,31 @@ impl RunningHash {
         hash.update(time.nanos().to_be_bytes());
         hash.update(sequence.get().to_be_bytes());
         hash.update(BEFORE_MESSAGE);
-        hash.update(Sha384::digest(message));
+        hash.update(message);
         RunningHash(hash.finalize().into())
     }
+}
+
+impl std::str::FromStr for RunningHash {
+    type Err = Refused;
+    /// Reads the 96 digits that it is written as.
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        let bytes = read_digits(text).map(RunningHash);
+        bytes.ok_or_else(|| Refused::text(text, "a hash, 96 digits of small hexadecimal"))
+    }
+}
+
+/// Reads 48 bytes from their digits.
+pub(crate) fn read_digits(text: &str) -> Option<[u8; 48]> {
+    let is_good = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+    if text.len() != 96 || !text.bytes().all(is_good) {
+        return None;
+    }
+    let mut bytes = [0; 48];
+    for (byte, at) in bytes.iter_mut().zip((0..96).step_by(2)) {
+        *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
 }
 
 impl fmt::Display for RunningHash {

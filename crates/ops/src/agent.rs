@@ -18,6 +18,9 @@ use work::{HELD, work};
 pub use work::{Holding, Work};
 
 /// Declares a request that sets what is kept of an agent.
+/// What takes an id of the ledger away.
+const NONE: &str = "none";
+
 macro_rules! agent_request {
     ($(#[$doc:meta])* $request:ident) => {
         $(#[$doc])*
@@ -36,13 +39,13 @@ macro_rules! agent_request {
             /// Say who it is, in prose, where it has no card
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub persona: Option<String>,
-            /// Give its account on the ledger
+            /// Give its account on the ledger; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub account_id: Option<Label>,
-            /// Give the topic that it receives on
+            /// Give the topic that it receives on; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub inbound_topic_id: Option<Label>,
-            /// Give the topic that it writes on
+            /// Give the topic that it writes on; none takes it away
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub outbound_topic_id: Option<Label>,
             /// Give its card
@@ -97,9 +100,13 @@ macro_rules! agent_request {
                     (&self.inbound_topic_id, &mut agent.inbound_topic_id),
                     (&self.outbound_topic_id, &mut agent.outbound_topic_id),
                 ] {
-                    if let Some(id) = given {
-                        on_ledger(id.as_str())?;
-                        *kept = Some(id.to_string());
+                    match given {
+                        None => {}
+                        Some(none) if none.as_str() == NONE => *kept = None,
+                        Some(id) => {
+                            on_ledger(id.as_str())?;
+                            *kept = Some(id.to_string());
+                        }
                     }
                 }
                 if let Some(card) = &self.card {

@@ -423,6 +423,10 @@ pub(crate) fn take(
         // What changes a thread, answers or steers is never held back.
         let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
         let priority = message.priority.unwrap_or(row.thread.priority);
+        if let Command::Append(_) = command {
+            ledger::answered(tx, config, agent, row.thread.thread_id, message)?;
+        }
+        ledger::over(tx, config, agent, Some(row.thread.thread_id), message)?;
         ledger::pass(tx, config, agent, message, priority, may_wait)?;
     }
     let recorded = step(tx, config, caller, agent, row, command, message)?;
@@ -503,6 +507,14 @@ fn unknown_session(id: &SessionId) -> Refusal {
 
 /// Refuses names that belong to the person, to inbox itself, or to everybody, and what looks like them.
 pub(crate) fn must_be_free(tx: &mut Tx<'_>, name: &AgentName) -> Result<(), Abort> {
+    if let Some(account) = name.account() {
+        return Err(Refusal::new(
+            Code::NotAllowed,
+            format!("{name} is whoever has the account {account}, and speaks only on the ledger"),
+        )
+        .hint("inbox hcs say TOPIC TEXT says it there, with the account's key")
+        .into());
+    }
     let Some(reserved) = name::reserved(name.as_str()) else {
         return Ok(());
     };

@@ -1,6 +1,10 @@
 //! What users may decide: how long mail lives, when a session counts as dead, how far agents may go on
 //! without a person, and who hears of what.
 
+mod ledger;
+
+pub use ledger::{Connections, Policy, Signer, Tinybars};
+
 use std::path::PathBuf;
 
 use inbox_core::{Address, AgentName, Mode, Priority, Refusal};
@@ -127,6 +131,10 @@ pub struct WakeRules {
 pub struct Ledger {
     /// The network: `local`, `testnet`, `previewnet`, `mainnet`, or a file; nothing while there is none.
     pub network: Option<String>,
+    /// How requests of agents outside are met, and what may be paid for talking to them.
+    pub connections: Connections,
+    /// Which agents may sign what others propose.
+    pub signers: Vec<Signer>,
 }
 
 /// Who hears of an event, and how urgently.

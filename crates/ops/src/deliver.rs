@@ -127,6 +127,10 @@ fn bare(tx: &mut Tx<'_>, config: &Config, written: Address) -> Result<Delivery, 
     {
         return session(tx, Address::session(&id));
     }
+    if found.is_agent && name.account().is_some() {
+        let note = "it leaves for the ledger, over the connection";
+        return Ok(delivery(written, 1, Some(note.to_owned())));
+    }
     if found.is_agent {
         let note = silence(tx, config, &written, found.seen_at)?;
         return Ok(delivery(written, 1, note));

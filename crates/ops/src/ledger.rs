@@ -10,22 +10,37 @@ use std::collections::BTreeMap;
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Code, Refusal};
 use inbox_store::{
-    Abort, Backlog, Cursor, FLOOD, FailPoint, LedgerRecord, Outgoing, RecordState, TopicPlace,
-    TopicRow, Tx,
+    Abort, Backlog, ConnectionRow, Cursor, FLOOD, FailPoint, LedgerRecord, Outgoing, ProposalRow,
+    RecordState, TopicPlace, TopicRow, Tx,
 };
 use serde_json::Value;
 
 use crate::call::{Inbox, thread};
 
+mod answer;
+mod audit;
+mod connect;
 mod entity;
+mod extra;
 mod hear;
+mod link;
 mod pass;
+mod proposal;
+mod spoken;
 mod tell;
+mod tend;
+mod way;
 
+pub(crate) use answer::answered;
+pub use audit::{Kept, Stray};
+pub use connect::{Ending, Line};
 pub use entity::Noted;
+pub use link::Link;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
 pub(crate) use tell::{follow_entity, tell_note, tell_step};
+pub use tend::Seat;
+pub(crate) use way::over;
 
 /// What says more of a message than its Wire does, beside it.
 const UID: &str = "x_uid";
@@ -46,6 +61,8 @@ pub enum Meaning {
         /// What.
         wire: Value,
     },
+    /// It is about a connection.
+    Link(Link),
     /// An agent of the roster says this on an entity's topic, as a note.
     Noted(Noted),
     /// An agent of the roster says by a Wire on an entity's topic what it did.
@@ -69,7 +86,10 @@ pub enum Meaning {
 impl Meaning {
     /// Whether what comes after it on the topic means the same without it.
     pub fn is_plain(&self) -> bool {
-        matches!(self, Meaning::Said { .. } | Meaning::Nothing(..))
+        matches!(
+            self,
+            Meaning::Said { .. } | Meaning::Link(_) | Meaning::Nothing(..)
+        )
     }
 
     /// Whether it names the message that an earlier one is, which must be in the store before it.
@@ -115,6 +135,10 @@ pub struct Standing {
     pub topics: Vec<TopicRow>,
     /// How many messages were found and kept, by what became of them.
     pub records: Vec<(RecordState, i64)>,
+    /// The connections with agents outside, and requests for them.
+    pub connections: Vec<ConnectionRow>,
+    /// What others want signed.
+    pub proposals: Vec<ProposalRow>,
     /// How many more counted for nothing and were only counted, because their payers write too many.
     pub floods: i64,
 }
@@ -129,6 +153,10 @@ impl Inbox {
                 if let (Some(_), Some(topic)) = (&agent.account_id, &agent.inbound_topic_id) {
                     let (place, name) = (TopicPlace::Inbound, &agent.agent_id);
                     tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
+                    if let Some(topic) = &agent.outbound_topic_id {
+                        let place = TopicPlace::Outbound;
+                        tx.ensure_topic(place, name.as_str(), Some(name), Some(topic))?;
+                    }
                 }
             }
             Ok(tx.share_topics(bridge, for_ms)?)
@@ -169,7 +197,11 @@ impl Inbox {
             let mut list = Vec::new();
             for outgoing in tx.outgoing(topic_no, most)? {
                 if let Some(content) = &outgoing.content {
-                    let wire = serde_json::from_str(content).map_err(unreadable)?;
+                    let wire = match outgoing.place {
+                        // To those outside a text is a text.
+                        TopicPlace::Connection => Value::String(content.clone()),
+                        _ => serde_json::from_str(content).map_err(unreadable)?,
+                    };
                     list.push(Leaving { outgoing, wire });
                     continue;
                 }
@@ -292,6 +324,8 @@ impl Inbox {
                 backlog: tx.backlog()?,
                 topics: tx.topics(None)?,
                 records: tx.count_records()?,
+                connections: tx.connections()?,
+                proposals: tx.proposals()?,
                 floods: tx.count_floods()?,
             })
         })
@@ -386,6 +420,7 @@ impl Inbox {
                     record.state = *state;
                     record.reason = Some(reason.clone());
                 }
+                Meaning::Link(link) => self.link(tx, topic, &mut record, link)?,
                 Meaning::Said { from, wire } => self.hear(tx, topic, &mut record, from, wire)?,
                 Meaning::Noted(noted) => self.hear_note(tx, topic, &mut record, noted)?,
                 Meaning::Stepped { from, wire } => {

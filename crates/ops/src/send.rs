@@ -157,6 +157,7 @@ impl Send {
             self.check_parent(tx)?;
             let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
             guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
+            ledger::over(tx, inbox.config(), agent, None, &mut message)?;
             ledger::pass(tx, inbox.config(), agent, &mut message, new.priority, true)?;
             if let Some(entity) = &entity {
                 ledger::follow_entity(tx, inbox.config(), entity)?;

@@ -1,8 +1,13 @@
 //! What the store has to do with on the ledger: topics, what is to be said there, and what was found there.
 
+mod audit;
+mod connections;
+mod proposals;
 mod say;
 mod share;
 
+pub use connections::{ConnectionRole, ConnectionRow, ConnectionState, NewConnection};
+pub use proposals::{ProposalRow, ProposalState};
 pub use say::{Saying, Spoken};
 
 use inbox_core::record::Millis;
@@ -14,6 +19,7 @@ use crate::sql;
 use crate::tx::Tx;
 use crate::value::Row;
 
+pub use audit::{Stuck, TopicBacklog};
 pub use share::FLOOD;
 
 /// What a topic is for.

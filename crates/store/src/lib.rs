@@ -56,8 +56,9 @@ pub use flow::Happening;
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
-    Backlog, Cursor, FLOOD, Outgoing, Passage, Place as TopicPlace, Record as LedgerRecord,
-    RecordState, Saying, Spoken, TopicRow,
+    Backlog, ConnectionRole, ConnectionRow, ConnectionState, Cursor, FLOOD, NewConnection,
+    Outgoing, Passage, Place as TopicPlace, ProposalRow, ProposalState, Record as LedgerRecord,
+    RecordState, Saying, Spoken, Stuck, TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};

@@ -36,6 +36,8 @@ macro_rules! with {
     (sqlite log) => { concat!("WITH ", view!(log sqlite), "\n") };
     (postgres log) => { "" };
     ($database:ident thread_rows) => { concat!("WITH ", view!(thread_rows), "\n") };
+    ($database:ident connection_rows) => { concat!("WITH ", view!(connection_rows), "\n") };
+    ($database:ident proposal_rows) => { concat!("WITH ", view!(proposal_rows), "\n") };
     ($database:ident session_rows) => { concat!("WITH ", view!(session_rows), "\n") };
     ($database:ident thread_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(thread_rows), "\n") };
     (sqlite thread_rows reach log) => {
@@ -290,6 +292,33 @@ statements! {
         INSERT_RECORD "insert_record",
         RECORDS_OF_TOPIC "records_of_topic",
         COUNT_RECORDS "count_records",
+        FIND_TOPIC_BY_ID "find_topic_by_id",
+        SET_RECORD_STATE "set_record_state",
+        DROP_OUTGOING "drop_outgoing",
+        INSERT_CONNECTION "insert_connection",
+        SET_CONNECTION "set_connection",
+        CONNECTIONS "connections" reads connection_rows,
+        CONNECTIONS_DUE "connections_due" reads connection_rows,
+        CONNECTIONS_ON_TOPIC "connections_on_topic" reads connection_rows,
+        CONNECTIONS_WITH "connections_with" reads connection_rows,
+        CONNECTION_OF_REQUEST "connection_of_request" reads connection_rows,
+        CONNECTIONS_OF_THREAD "connections_of_thread" reads connection_rows,
+        COUNT_WAITING_CONNECTIONS "count_waiting_connections",
+        INSERT_PROPOSAL "insert_proposal",
+        SET_PROPOSAL "set_proposal",
+        PROPOSALS "proposals" reads proposal_rows,
+        PROPOSALS_DUE "proposals_due" reads proposal_rows,
+        PROPOSAL_OF_THREAD "proposal_of_thread" reads proposal_rows,
+        RECORDS_OF_UID "records_of_uid",
+        ENTRIES_OF_AUTH "entries_of_auth",
+        ENTRIES_OF_HOLDERS "entries_of_holders",
+        TOPICS_MADE_BEFORE "topics_made_before",
+        OUTBOX_BY_TOPIC "outbox_by_topic",
+        OUTBOX_PROBLEMS "outbox_problems",
+        FORGET_RECORDS "forget_records",
+        FORGET_FLOODS "forget_floods",
+        FORGET_STEPS "forget_steps",
+        FORGET_TOPICS "forget_topics",
         KEEP_BRIDGE "keep_bridge",
         FORGET_BRIDGES "forget_bridges",
         COUNT_SHARES "count_shares",

@@ -23,8 +23,11 @@ tick();
 
 // A new page is laid over the old one: what did not change stays, with its focus and what was typed into it.
 const key = (node) => node.nodeType === 1 ? node.dataset.key || node.id || '' : '';
+const alike = (at, child) => {
+  for (let it = at; it && !key(it); it = it.nextSibling) if (it.nodeName === child.nodeName) return it;
+  return null;
+};
 const morph = (old, fresh) => {
-  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
   if (old.nodeType !== 1) { if (old.nodeValue !== fresh.nodeValue && old.parentNode.nodeName !== 'TIME') old.nodeValue = fresh.nodeValue; return; }
   if (old.matches(fields) && old.type !== 'hidden') return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'open' && name !== 'tabindex') old.removeAttribute(name);
@@ -32,9 +35,10 @@ const morph = (old, fresh) => {
   const known = new Map([...old.childNodes].filter(key).map((node) => [key(node), node]));
   let at = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const same = key(child) ? known.get(key(child)) : at && !key(at) ? at : null;
+    const same = key(child) ? known.get(key(child)) : alike(at, child);
     if (same) {
-      known.delete(key(child));
+      // What stands between is gone, unless it has a name by which it is found later.
+      while (!key(child) && at !== same) { const next = at.nextSibling; at.remove(); at = next; }
       if (same !== at) old.insertBefore(same, at); else at = at.nextSibling;
       morph(same, child);
     } else {

@@ -22,7 +22,7 @@ use crate::{Hbar, history, net};
 const FEE: u64 = 100_000_000;
 
 /// What a rejection is called among messages.
-const REJECTED: &str = "transaction.rejected";
+pub(crate) const REJECTED: &str = "transaction.rejected";
 
 /// HBAR from one account to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -110,6 +110,11 @@ impl Alarm {
         (knocks, std::mem::take(&mut news.has_topics))
     }
 
+    /// Waits so long, or until the run ends.
+    pub(super) fn pause(&self, so_long: Duration) {
+        drop(self.wait(Instant::now() + so_long, |_| false));
+    }
+
     fn wait(&self, until: Instant, is_there: impl Fn(&News) -> bool) -> MutexGuard<'_, News> {
         let mut news = self.news();
         loop {

@@ -11,9 +11,13 @@ use serde_json::{Value, json};
 /// The field that leads to the file of a Wire that is larger than a message.
 pub(super) const FILE: &str = "x_file";
 
-/// How many bytes a pointer leaves of a text, and of a name.
-const WORDS: usize = 200;
-const NAME: usize = 120;
+/// What a Wire can do without that is in its file.
+const OPTIONAL: [&str; 4] = [
+    "output_ref",
+    "suggested_resolution",
+    "cost_usd",
+    "duration_seconds",
+];
 
 /// A message as it stands on a topic.
 pub(super) struct Said {
@@ -104,23 +108,69 @@ fn led(said: &Value, file: TopicId) -> String {
         }
         return short.to_string();
     }
-    if let Some(payload) = fields.get_mut("payload").and_then(Value::as_object_mut) {
-        for (key, most) in [("summary", WORDS), ("reason", WORDS), ("task_id", NAME)] {
-            if let Some(Value::String(text)) = payload.get_mut(key) {
-                cut(text, most);
-            }
-        }
-        payload.retain(|key, _| !["output_ref", "suggested_resolution"].contains(&key.as_str()));
-    }
     // What its sender added is in the file.
     fields.retain(|key, _| !key.starts_with("x_") || ["x_uid", "x_status"].contains(&key.as_str()));
     fields.insert(FILE.to_owned(), json!(hrl));
-    short.to_string()
+    let mut text = String::new();
+    // A letter takes up to six bytes.
+    for most in [200, 80, 20] {
+        shorten(&mut short, most);
+        text = short.to_string();
+        if text.len() <= MAX_MESSAGE {
+            break;
+        }
+    }
+    text
+}
+
+/// Cuts the texts of a Wire, and leaves out what it can do without.
+fn shorten(wire: &mut Value, most: usize) {
+    let Some(payload) = wire.get_mut("payload").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for key in ["summary", "reason", "task_id"] {
+        if let Some(Value::String(text)) = payload.get_mut(key) {
+            cut(text, most);
+        }
+    }
+    payload.retain(|key, _| !OPTIONAL.contains(&key.as_str()) && !key.starts_with("x_"));
 }
 
 fn cut(text: &mut String, most: usize) {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
         text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_a_file_fits_into_a_message_whatever_is_in_it() {
+        let file: TopicId = "0.0.1234567890".parse().unwrap();
+        for hard in ["\u{1}", "\"\\", "\u{1f980}", "words and "] {
+            let text = hard.repeat(3_000);
+            let name = "n".repeat(64);
+            let wire = json!({
+                "wire": "1.0", "type": "complete", "sender": name, "ts": "2027-01-15T08:00:00.000Z",
+                "payload": { "task_id": text, "agent": name, "output_ref": text, "summary": text,
+                    "cost_usd": 0.5, "verification": { "mechanical": "pass", "semantic": "skipped", "attempts": 1 },
+                    "x_more": text },
+                "x_uid": "0190c0de-0000-7000-8000-000000000001", "x_status": "failed", "x_more": text,
+            });
+            let short: Value = serde_json::from_str(&led(&wire, file)).unwrap();
+            assert!(short.to_string().len() <= MAX_MESSAGE, "{hard:?}");
+            assert_eq!(short["x_file"], "hcs://1/0.0.1234567890");
+            assert_eq!(short["x_uid"], wire["x_uid"]);
+            let note = json!({
+                "type": "project.note", "from_agent": name, "note": text, "notify": vec![name.clone(); 64],
+                "ts": "2027-01-15T08:00:00.000Z", "x_uid": "0190c0de-0000-7000-8000-000000000001",
+            });
+            let short: Value = serde_json::from_str(&led(&note, file)).unwrap();
+            assert!(short.to_string().len() <= MAX_MESSAGE);
+            assert_eq!(short["note"], "hcs://1/0.0.1234567890");
+        }
     }
 }

@@ -8,7 +8,7 @@ use inbox_core::Refusal;
 use inbox_hcs::{Algorithm, Hash, Limits, Mime, TopicId, Written, write_file};
 use inbox_hedera::client::Asking;
 use inbox_hedera::proto::{CreateTopicBody, Data, SubmitMessageBody};
-use inbox_store::Outgoing;
+use inbox_store::{Outgoing, TopicPlace};
 
 use super::Bridge;
 use super::once::once;
@@ -44,7 +44,11 @@ impl Bridge<'_> {
         if let Progress::Whole(id) = progress(outgoing.file.as_deref()) {
             return Ok(id);
         }
-        let (mime, limits) = (Mime::json(), Limits::default());
+        let limits = Limits::default();
+        let mime = match outgoing.place {
+            TopicPlace::Connection => "text/plain".parse::<Mime>().told()?,
+            _ => Mime::json(),
+        };
         let file = write_file(text.as_bytes(), &mime, Algorithm::Brotli, &limits).told()?;
         let of = Hash::of(file.messages.concat().as_bytes()).to_string();
         let of = of.get(..12).unwrap_or_default();

@@ -8,6 +8,7 @@ use inbox_store::{RecordState, TopicPlace, TopicRow};
 use serde_json::Value;
 
 use super::Bridge;
+use super::connect::{denial, requested};
 use crate::file;
 
 /// How often a file is read before it is believed that it is broken.
@@ -21,28 +22,32 @@ impl Bridge<'_> {
         message: &MessageFacts,
     ) -> Result<Meaning, Refusal> {
         match topic.place {
-            TopicPlace::Inbound => self.inbound(bytes, message),
+            TopicPlace::Inbound => self.inbound(topic, bytes, message),
             TopicPlace::Outbound => self.on_outbound(topic, bytes, message),
             TopicPlace::Entity => self.on_entity(bytes, message),
             TopicPlace::Role => self.on_role(bytes, message),
-            TopicPlace::Connection => {
-                let reason = format!("nothing is taken in from an {} topic", topic.place.name());
-                Ok(Meaning::Nothing(RecordState::Passed, reason))
-            }
+            TopicPlace::Connection => self.spoken(topic, bytes, message),
         }
     }
 
-    fn inbound(&self, bytes: &[u8], message: &MessageFacts) -> Result<Meaning, Refusal> {
+    fn inbound(
+        &self,
+        topic: &TopicRow,
+        bytes: &[u8],
+        message: &MessageFacts,
+    ) -> Result<Meaning, Refusal> {
         let nothing = |state, reason: String| Ok(Meaning::Nothing(state, reason));
         let operation = match read(bytes, Place::Inbound) {
             Ok((operation, _)) => operation,
             Err(refused) => return nothing(RecordState::Unreadable, refused.to_string()),
         };
         match operation {
-            Operation::InboundMessage(said) => self.said(&said, message),
-            Operation::ConnectionRequest(_) | Operation::ConnectionCreated(_) => {
-                nothing(RecordState::Passed, "it is about a connection".into())
-            }
+            Operation::InboundMessage(said) => match denial(&said, message) {
+                Some(meaning) => Ok(meaning),
+                None => self.said(&said, message),
+            },
+            Operation::ConnectionRequest(request) => Ok(requested(&request, message)),
+            Operation::ConnectionCreated(created) => self.confirmed(topic, &created, message),
             _ => nothing(RecordState::Passed, "it is no mail".into()),
         }
     }

@@ -12,7 +12,7 @@ use crate::net::Net;
 use crate::told::Told;
 
 /// How long a mirror may take to have what a network took.
-const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const MIRROR_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long after it was made an id can no longer happen, in seconds: it is valid for two minutes, and the mirror is behind.
 const NEVER_AFTER: u64 = 240;
@@ -113,7 +113,7 @@ fn anothers(text: &str, payer: Option<AccountId>) -> Refusal {
 }
 
 /// Whether an id can no longer happen.
-fn is_over(id: &TransactionId) -> bool {
+pub(super) fn is_over(id: &TransactionId) -> bool {
     let start = id.valid_start.unwrap_or_default();
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

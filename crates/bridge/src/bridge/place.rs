@@ -84,8 +84,9 @@ impl Bridge<'_> {
             Ok((operation, _)) => operation,
             Err(refused) => return Ok(told(nothing(RecordState::Unreadable, refused.to_string()))),
         };
-        let Operation::OutboundMessage(said) = operation else {
-            return Ok(told(nothing(RecordState::Passed, "it is no mail")));
+        let said = match operation {
+            Operation::OutboundMessage(said) => said,
+            other => return self.recorded(topic, other, message),
         };
         let (named, payer) = (said.operator.account, message.payer);
         if named != payer {

@@ -1,6 +1,6 @@
 //! A bridge that runs: it says what there is to say when the store's bell rings, and takes in what a topic's stream tells of.
 //!
-//! Three threads, whatever there is to do: one waits for the bell, one speaks, and one listens and keeps the leases; beside them those who
+//! Four threads, whatever there is to do: one waits for the bell, one speaks, one tends connections, and one listens and keeps the leases; beside them those who
 //! speak at once, and the one that all streams share.
 
 use std::collections::BTreeMap;
@@ -31,6 +31,9 @@ const LONGEST_TROUBLE: Duration = Duration::from_secs(30);
 
 /// How long it is trusted that the bell tells of what is to be said.
 const LOOK_FOR_MAIL: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether something is to be done for a connection.
+const TENDING: Duration = Duration::from_millis(500);
 
 /// Tells a running bridge to stop.
 #[derive(Clone)]
@@ -100,6 +103,11 @@ impl Bridge<'_> {
         let held = Mutex::new(Vec::new());
         let (said, heard) = std::thread::scope(|scope| {
             scope.spawn(|| bridge.wait_for_bell());
+            let tending = scope.spawn(|| {
+                let tended = bridge.keep_tending(&held, see);
+                bridge.alarm.stop();
+                tended
+            });
             let speaking = scope.spawn(|| {
                 let said = bridge.keep_speaking(&held, see);
                 bridge.alarm.stop();
@@ -111,7 +119,10 @@ impl Bridge<'_> {
             let said = speaking
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (said, heard)
+            let tended = tending
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (said.and(tended), heard)
         });
         said.and(heard)
     }
@@ -160,6 +171,29 @@ impl Bridge<'_> {
         }
     }
 
+    /// Goes on with connections and with what others want signed.
+    fn keep_tending(
+        &self,
+        held: &Mutex<Vec<TopicRow>>,
+        see: &(dyn Fn(Turn) + Sync),
+    ) -> Result<(), Refusal> {
+        while !self.alarm.is_over() {
+            let topics = held.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let mut turn = Turn::default();
+            self.tend(&topics, &mut turn)?;
+            if turn != Turn::default() {
+                see(turn);
+            }
+            if turn.sent > 0 {
+                // A connection that is there now has a topic to be followed.
+                self.alarm.topics();
+            } else {
+                self.alarm.pause(TENDING);
+            }
+        }
+        Ok(())
+    }
+
     fn keep_listening(
         &self,
         held: &Mutex<Vec<TopicRow>>,
@@ -173,12 +207,23 @@ impl Bridge<'_> {
             if Instant::now() >= renew_at {
                 let topics = self.hold()?;
                 watched.retain(|no, _| topics.iter().any(|topic| topic.topic_no == *no));
+                for topic in &topics {
+                    let known = watched.get(&topic.topic_no).map(|one| &one.topic);
+                    // A topic that was begun anew: what was read of the one before is nothing here, nor who spoke there.
+                    if known.is_some_and(|known| {
+                        known.topic != topic.topic || known.sequence > topic.sequence
+                    }) {
+                        watched.remove(&topic.topic_no);
+                        let speakers = self.speakers.lock();
+                        speakers.unwrap_or_else(PoisonError::into_inner).clear();
+                    }
+                }
                 readings.retain(|no, _| watched.contains_key(no));
+                streams.keep(|no| watched.contains_key(&no));
                 for topic in topics.iter().filter(|topic| topic.topic.is_some()) {
                     let one = watched.entry(topic.topic_no);
                     one.or_insert_with(|| Watched::new(topic.clone()));
                 }
-                streams.keep(|no| watched.contains_key(&no));
                 *held.lock().unwrap_or_else(PoisonError::into_inner) = topics;
                 self.alarm.mail();
                 renew_at = Instant::now() + RENEWAL;

@@ -1,12 +1,12 @@
 //! What the outbox has is said on its topics, once.
 
 use inbox_core::{Code, Refusal};
-use inbox_hcs::{MAX_MESSAGE, OperatorId};
+use inbox_hcs::{Data as Content, MAX_MESSAGE, OperatorId};
 use inbox_hedera::client::Asking;
 use inbox_hedera::fee;
 use inbox_hedera::proto::{Data, SubmitMessageBody};
 use inbox_ops::ledger::Leaving;
-use inbox_store::{FailPoint, Outgoing, TopicRow};
+use inbox_store::{FailPoint, Outgoing, TopicPlace, TopicRow};
 
 use super::once::once;
 use super::{Bridge, form, id_of};
@@ -40,8 +40,16 @@ impl Bridge<'_> {
             inbound_topic: speaker.me.inbound_topic,
             account: speaker.me.account,
         };
-        let text = leaving.wire.to_string();
-        let inline = form::whole(topic.place, operator, &text);
+        let is_to_parties = topic.place == TopicPlace::Connection;
+        let (text, most) = if is_to_parties {
+            self.for_parties(outgoing.message)?
+        } else {
+            // Nobody has said that an agent may pay another for its mail.
+            (leaving.wire.to_string(), Hbar::default())
+        };
+        let inline = form::whole(topic.place, operator, &text)
+            // What looks like a locator would be followed as one, and is put where it is content.
+            .filter(|_| !is_to_parties || Content::new(text.as_str()).file().is_none());
         let said = match inline.filter(|said| said.text.len() <= MAX_MESSAGE) {
             Some(said) if outgoing.file.is_none() => said,
             _ => {
@@ -49,8 +57,7 @@ impl Bridge<'_> {
                 form::pointer(topic.place, operator, &leaving.wire, file)?
             }
         };
-        // Nobody has said that an agent may pay another for its mail.
-        let limits = net.limits(to, said.text.len(), Hbar::default())?;
+        let limits = net.limits(to, said.text.len(), most)?;
         let most = match limits.as_slice() {
             [] => fee::USUAL,
             _ => fee::SUBMIT_WITH_FEES,

@@ -114,6 +114,21 @@ impl Keys {
         self.save()
     }
 
+    /// Forgets an agent whose account is of a network that is no more, and its registry if that is gone too. The key is kept among those
+    /// of unfinished accounts: a key is never thrown away.
+    pub fn forget(&mut self, name: &str, and_registry: bool) -> Result<(), Refusal> {
+        let here = self.here_mut();
+        if let Some(row) = here.agents.remove(name) {
+            here.unfinished.push(row.private_key);
+        }
+        here.provisioning.remove(name);
+        if and_registry {
+            here.registry = None;
+            here.registry_transaction = None;
+        }
+        self.save()
+    }
+
     /// The key of an account that was being made.
     pub fn unfinished(&self, public: &str) -> Option<PrivateKey> {
         let keys = self.here()?.unfinished.iter();

@@ -1,5 +1,7 @@
 //! What is said of an entity: on its topic, from here and from elsewhere.
 
+use std::time::{Duration, Instant};
+
 use inbox_bridge::bridge::Turn;
 use inbox_bridge::{Fees, Net, history};
 use inbox_core::Priority;
@@ -8,6 +10,7 @@ use inbox_hedera::key::Algorithm;
 use inbox_hedera::proto::CreateTopicBody;
 use inbox_ops::config::{Config, Ledger, Route};
 use inbox_ops::{Claim, Inbox, Note, Operation, Read, Send, Update};
+use inbox_store::bell::{Key, PATIENCE};
 use inbox_store::{RecordState, TopicPlace};
 use inbox_testkit::world::by;
 use serde::de::DeserializeOwned;
@@ -66,6 +69,7 @@ pub(crate) fn config(routes: &[(&str, &str, Option<Priority>)]) -> Config {
     Config {
         ledger: Ledger {
             network: Some("local".into()),
+            ..Ledger::default()
         },
         routes: routes.iter().map(route).collect(),
         ..Config::default()
@@ -260,5 +264,51 @@ fn notices_of_inbox_itself_wait_for_nothing() {
         );
         assert_eq!(mail_of(&post.inbox, "ada")[0].0, "task.blocked");
         assert_eq!(post.inbox.ledger_standing().unwrap().backlog.count, 0);
+    });
+}
+
+/// Waits until something is so; the store's bell says when to look.
+fn wait_until(inbox: &Inbox, is_so: impl Fn() -> bool) {
+    let mut bell = inbox.store().listen(&Key::Any);
+    let until = Instant::now() + Duration::from_mins(1);
+    loop {
+        bell.rearm();
+        if is_so() {
+            return;
+        }
+        assert!(Instant::now() < until, "it does not come");
+        bell.wait(PATIENCE);
+    }
+}
+
+#[test]
+fn a_bridge_that_runs_makes_topics_and_follows_them() {
+    both(|post| {
+        let inbox = post.world.another();
+        let mut bridge = post.bridge(&inbox);
+        let stopper = bridge.stopper();
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(move || {
+                bridge.run(&|_| {}).unwrap();
+                bridge.leave().unwrap();
+            });
+            let during = || {
+                run::<Note>(&post.inbox, "ada", note("task:T-1", "look", &[]));
+                wait_until(&post.inbox, || {
+                    post.states() == [(RecordState::Confirmed, 1)]
+                });
+                let topic = topic_of(&post, TopicPlace::Entity, "task:T-1").unwrap();
+                let said = json!({ "type": "task.note", "from_agent": "ben", "note": "I did",
+                    "notify": ["ada"], "ts": "2027-01-15T08:00:00Z" });
+                post_json(&post.ben.net, topic, &said);
+                wait_until(&post.inbox, || mail_of(&post.inbox, "ada").len() == 1);
+            };
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(during));
+            stopper.stop();
+            ran.join().unwrap();
+            if let Err(panic) = outcome {
+                std::panic::resume_unwind(panic);
+            }
+        });
     });
 }

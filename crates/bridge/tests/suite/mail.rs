@@ -38,6 +38,7 @@ impl Post {
         let config = Config {
             ledger: Ledger {
                 network: Some("local".into()),
+                ..Ledger::default()
             },
             ..Config::default()
         };

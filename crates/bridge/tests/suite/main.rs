@@ -2,6 +2,10 @@
 
 // Helpers of theirs are tests too, which clippy knows only by the attribute.
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod elsewhere;
@@ -14,13 +18,19 @@ mod files;
 #[cfg(test)]
 mod flood;
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod killed_places;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod once;
+#[cfg(test)]
+mod proof;
 #[cfg(test)]
 mod proposals;
 #[cfg(test)]
@@ -30,8 +40,12 @@ mod put_down;
 #[cfg(test)]
 mod registries;
 #[cfg(test)]
+mod roster;
+#[cfg(test)]
 mod shares;
 #[cfg(test)]
 mod spoofs;
 #[cfg(test)]
 mod stage;
+#[cfg(test)]
+mod threads;

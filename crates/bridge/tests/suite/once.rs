@@ -218,7 +218,7 @@ fn both_with<C: Copy>(case: C, test: fn(Post, C)) {
 }
 
 /// A text that does not compress into one message.
-fn noise(length: usize) -> String {
+pub(crate) fn noise(length: usize) -> String {
     let mut state = 7_u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

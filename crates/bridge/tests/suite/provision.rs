@@ -71,7 +71,7 @@ fn card(name: &str, capabilities: &[String]) -> Value {
     })
 }
 
-fn provisioner(stage: &Stage) -> Provisioner<'_> {
+pub(crate) fn provisioner(stage: &Stage) -> Provisioner<'_> {
     Provisioner {
         network: &stage.network,
         funder: Ok((
@@ -83,6 +83,7 @@ fn provisioner(stage: &Stage) -> Provisioner<'_> {
         registry: None,
         most: hbar("0"),
         watch: None,
+        is_anew: false,
     }
 }
 

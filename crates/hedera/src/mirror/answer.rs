@@ -94,6 +94,7 @@ impl<'a> Answer<'a> {
         });
         let fee = self.value["charged_tx_fee"].as_i64();
         Ok(TransactionFacts {
+            id: self.value["transaction_id"].as_str().and_then(named),
             time: self.parsed("/consensus_timestamp")?,
             result: self.text("/result")?.to_owned(),
             name: self.text("/name")?.to_owned(),
@@ -163,4 +164,11 @@ pub(super) fn fee(value: &Value) -> Option<FixedCustomFee> {
         }),
         fee_collector_account_id: Some(crate::proto::AccountId::of(collector.parse().ok()?)),
     })
+}
+
+/// The id of a transaction as it is written elsewhere: a mirror divides it by dashes.
+fn named(text: &str) -> Option<String> {
+    let (payer, start) = text.split_once('-')?;
+    let (seconds, nanos) = start.split_once('-')?;
+    Some(format!("{payer}@{seconds}.{nanos}"))
 }

@@ -151,6 +151,11 @@ impl Mirror {
                 _ => Some(answer.parsed("/executed_timestamp")?),
             },
             is_deleted: found["deleted"].as_bool().unwrap_or_default(),
+            created_at: answer.parsed("/consensus_timestamp")?,
+            expires_at: match &found["expiration_time"] {
+                Value::Null => None,
+                _ => Some(answer.parsed("/expiration_time")?),
+            },
         }))
     }
 

@@ -68,11 +68,17 @@ pub struct ScheduleFacts {
     pub executed_at: Option<Timestamp>,
     /// Whether it was deleted.
     pub is_deleted: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its time is over, where it says so.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A transaction as a mirror has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionFacts {
+    /// Its id, as `payer@seconds.nanos`, where the mirror says it.
+    pub id: Option<String>,
     /// When it was carried out.
     pub time: Timestamp,
     /// How it ended: `SUCCESS`, or why not.

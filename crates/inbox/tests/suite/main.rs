@@ -5,6 +5,8 @@
 mod cli;
 #[cfg(test)]
 mod clients;
+#[cfg(test)]
+mod console;
 mod damage;
 #[cfg(test)]
 mod devnet;

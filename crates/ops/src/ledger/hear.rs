@@ -3,14 +3,14 @@
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
 use inbox_core::{
-    Address, AgentName, Auth, Code, Kind, Label, Message, Priority, RefType, Refusal, limit,
+    Address, AgentName, Auth, Code, Entity, Kind, Label, Message, Priority, RefType, Refusal, limit,
 };
 use inbox_store::{
     Abort, Asking, LedgerRecord, NewMessage, NewThread, RecordState, Step, TopicPlace, TopicRow, Tx,
 };
 use serde_json::Value;
 
-use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID};
+use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra, follow_entity};
 use crate::call::{Inbox, thread};
 use crate::{deliver, typed};
 
@@ -66,6 +66,7 @@ impl Inbox {
             message.payload_json = wire.clone();
             typed::wire(&message.payload_json)?;
         }
+        extra::take(wire, &mut message);
         message.uid = Some(uid.to_owned());
         message.created_at = time(wire);
         message.to = vec![Address::from_stored(&topic.name)?];
@@ -76,9 +77,11 @@ impl Inbox {
         };
         let entity = match (wire.get(REF_TYPE), wire.get(REF_ID)) {
             (Some(sort), Some(id)) => {
-                let sort: RefType = sort.as_str().unwrap_or_default().parse()?;
-                let id: Label = id.as_str().unwrap_or_default().parse()?;
-                Some((sort, id.to_string()))
+                let ref_type: RefType = sort.as_str().unwrap_or_default().parse()?;
+                let ref_id: Label = id.as_str().unwrap_or_default().parse()?;
+                let entity = Entity { ref_type, ref_id };
+                follow_entity(tx, self.config(), &entity)?;
+                Some(entity.parts())
             }
             _ => None,
         };

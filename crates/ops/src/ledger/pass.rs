@@ -4,7 +4,7 @@ use inbox_core::{Agent, AgentName, Kind, Message, Mode, Priority, Thread};
 use inbox_store::{Abort, NewMessage, Passage, TopicPlace, Tx};
 use serde_json::{Value, json};
 
-use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID};
+use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra};
 use crate::config::Config;
 
 /// Whether a message of this kind may wait for the ledger.
@@ -137,6 +137,7 @@ pub fn travelling(message: &Message, thread: &Thread, opening: &str) -> Value {
     let Some(fields) = wire.as_object_mut() else {
         return wire;
     };
+    extra::add(fields, message, thread);
     fields.insert(UID.to_owned(), json!(message.uid));
     fields.insert(KIND.to_owned(), json!(message.kind));
     fields.insert(PRIORITY.to_owned(), json!(message.priority));

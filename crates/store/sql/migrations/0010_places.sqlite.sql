@@ -27,3 +27,64 @@ CREATE TABLE floods (
     count    BIGINT NOT NULL,
     PRIMARY KEY (topic_no, payer)
 ) WITHOUT ROWID;
+
+-- Whom the agents here are connected with on the ledger, or may be: each request has one row for each agent of this store that it concerns.
+-- `step` is what is being done there, and `step_id` its transaction, written down before it is sent. `rev` is compared and counted on by
+-- every change, so that two bridges do not both go on from one row.
+CREATE TABLE connections (
+    connection_no INTEGER NOT NULL PRIMARY KEY,
+    agent_no      BIGINT NOT NULL REFERENCES agents (agent_no),
+    inbound       TEXT NOT NULL,
+    request       BIGINT NOT NULL,
+    role          SMALLINT NOT NULL,
+    state         SMALLINT NOT NULL,
+    other         TEXT NOT NULL,
+    other_inbound TEXT,
+    other_name    TEXT,
+    memo          TEXT,
+    topic         TEXT,
+    confirmed     BIGINT,
+    reached       BIGINT NOT NULL,
+    thread_no     BIGINT,
+    question_no   BIGINT,
+    step          TEXT,
+    step_id       TEXT,
+    decided_by    TEXT,
+    reason        TEXT,
+    tries         BIGINT NOT NULL,
+    next_at       BIGINT NOT NULL,
+    problem       TEXT,
+    rev           BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    UNIQUE (agent_no, inbound, request)
+);
+CREATE INDEX connections_by_topic ON connections (topic) WHERE topic IS NOT NULL;
+CREATE INDEX connections_by_other ON connections (agent_no, other);
+CREATE INDEX connections_by_thread ON connections (thread_no) WHERE thread_no IS NOT NULL;
+CREATE INDEX connections_by_question ON connections (question_no) WHERE question_no IS NOT NULL;
+
+-- Transactions that a party of a connection wants signed. `does` is what each would do by the network's own bytes, a line for each thing;
+-- `said` is what the proposer says of it.
+CREATE TABLE proposals (
+    proposal_no   INTEGER NOT NULL PRIMARY KEY,
+    connection_no BIGINT NOT NULL REFERENCES connections (connection_no),
+    sequence      BIGINT NOT NULL,
+    schedule      TEXT NOT NULL,
+    proposer      TEXT NOT NULL,
+    said          TEXT NOT NULL,
+    state         SMALLINT NOT NULL,
+    sort          TEXT,
+    amount        BIGINT,
+    does          TEXT,
+    thread_no     BIGINT,
+    step_id       TEXT,
+    decided_by    TEXT,
+    reason        TEXT,
+    tries         BIGINT NOT NULL,
+    next_at       BIGINT NOT NULL,
+    problem       TEXT,
+    rev           BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    UNIQUE (connection_no, sequence)
+);
+CREATE INDEX proposals_by_thread ON proposals (thread_no) WHERE thread_no IS NOT NULL;

@@ -53,6 +53,7 @@ impl Tx<'_> {
         let topic = saying.topic.as_deref();
         let topic_no = self.ensure_topic(saying.place, &saying.name, None, topic)?;
         let agent_no = self.ensure_agent(agent)?;
+        self.ring_for_ledger();
         let params = [
             topic_no.into(),
             entry_no.into(),

@@ -12,6 +12,9 @@ use super::{Context, Ended, find};
 /// The file's name, beside the store and in the user's own folder.
 const FILE: &str = "inbox.toml";
 
+/// Where a devnet beside the store is: what `up --ledger` writes, in the form of a client's configuration.
+pub(crate) const DEVNET: &str = "devnet.json";
+
 /// The most that a file may have, in bytes: it is written by hand.
 const MOST: u64 = 1 << 20;
 
@@ -59,6 +62,19 @@ fn is_anything_set(location: Option<&Location>) -> bool {
         || files(location)
             .iter()
             .any(|file| file.symlink_metadata().is_ok())
+        || devnet(location).is_some()
+}
+
+/// The network of the devnet that runs or ran beside the store, and the file that says so.
+pub(crate) fn devnet(location: Option<&Location>) -> Option<(String, PathBuf)> {
+    let path = folder(location)?.join(DEVNET);
+    let text = text_of(&path).ok()?;
+    let value: Value = serde_json::from_str(&text).ok()?;
+    let name = match &value["network"] {
+        Value::String(name) => name.clone(),
+        _ => path.canonicalize().ok()?.to_string_lossy().into_owned(),
+    };
+    Some((name, path))
 }
 
 /// `inbox config`: each value, and where it came from.
@@ -113,6 +129,14 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
         for leaf in leaves(&value, &origin) {
             put(&mut settings, leaf);
         }
+    }
+    if let Some((network, path)) = devnet(location)
+        && let Some(setting) = settings
+            .iter_mut()
+            .find(|setting| setting.name == "ledger.network" && setting.value.is_null())
+    {
+        setting.value = network.into();
+        setting.origin = path.display().to_string();
     }
     for setting in &mut settings {
         let name = format!("INBOX_{}", setting.name.replace('.', "_").to_uppercase());
@@ -339,6 +363,7 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
         inbox_core::limit::in_range(name, value, least, most).map_err(|refusal| (name, refusal))?;
     }
     config.session.check()?;
+    config.ledger.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {
             let problem = format!("the route on {:?} needs an event and addresses", route.on);

@@ -12,9 +12,12 @@ mod migrate;
 mod monitor;
 mod presence;
 mod process;
+mod proof;
 mod serve;
 mod setup;
 mod ui;
+mod up;
+mod verify;
 mod wire;
 
 use std::path::Path;
@@ -41,6 +44,8 @@ pub(crate) const NAMES: &[&str] = &[
     "up",
     "ui",
     "bridge",
+    "verify",
+    "proof",
     "devnet",
     "hcs",
     "setup",
@@ -77,6 +82,8 @@ fn describe(command: Command, name: &str) -> Command {
         "serve" | "up" => serve::describe(command, name),
         "ui" => ui::describe(command),
         "bridge" => bridge::describe(command),
+        "verify" => verify::describe(command),
+        "proof" => proof::describe(command),
         "devnet" => devnet::describe(command),
         "hcs" => hcs::describe(command),
         "setup" => setup::describe(command),
@@ -115,6 +122,8 @@ pub(crate) fn run(
         "ui" => ui::run(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
+        "verify" => verify::run(matches, context),
+        "proof" => proof::run(matches, context),
         name if name.starts_with("hcs ") => hcs::run(name, matches, context),
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),

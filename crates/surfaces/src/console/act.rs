@@ -1,10 +1,13 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
 use inbox_core::{Address, Code, Entity, Kind, MessageId, Refusal, ThreadId};
-use inbox_ops::{Assign, Cancel, Note, Operation, Read, Readdress, Reply, Send};
+use inbox_ops::{Assign, Cancel, Note, Operation, Read, Readdress, Reply, Send, Show};
 
 use super::html::encoded;
 use super::{Visit, nothing};
+
+/// How many of a thread's newest messages count as read by an answer.
+const ANSWERED: usize = 50;
 
 /// Does what a form asks for: where to go then.
 pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
@@ -36,6 +39,14 @@ fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Ref
                 summary,
                 body,
                 ..Reply::to(thread)
+            }
+            .run(inbox, caller)?;
+            // Whoever answers has read what it answers.
+            let messages = Show::of(thread).run(inbox, caller)?.messages;
+            let newest = messages.iter().rev().take(ANSWERED);
+            Read {
+                message: newest.map(|message| message.message_id).collect(),
+                ..Read::default()
             }
             .run(inbox, caller)?;
         }

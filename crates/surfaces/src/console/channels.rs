@@ -5,8 +5,7 @@ use inbox_core::{Address, Mode, Priority, Refusal};
 use inbox_ops::{AgentList, Channel, ChannelList, ChannelShow, Operation};
 
 use super::html::{Html, ago, encoded, line};
-use super::mail::agent;
-use super::markdown::markdown;
+use super::mail::{agent, said};
 use super::{Visit, written};
 
 struct ChannelLine {
@@ -102,17 +101,14 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
         posts: found
             .messages
             .iter()
-            .map(|message| Post {
+            .map(|message| (message, said(message)))
+            .map(|(message, (summary, body))| Post {
                 id: message.message_id.to_string(),
                 thread: message.thread_id.to_string(),
                 from: agent(message.from_agent.as_str()),
                 kind: message.kind.to_string(),
-                summary: line(&message.summary),
-                body: if message.body == message.summary {
-                    Html::default()
-                } else {
-                    markdown(&message.body)
-                },
+                summary,
+                body,
                 at: ago(message.created_at, visit.now),
                 is_verified: message.verified,
             })

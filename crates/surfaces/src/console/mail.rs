@@ -4,7 +4,7 @@ use inbox_core::{Message, Priority, Status, Thread};
 use inbox_ops::{Ask, AskSort};
 
 use super::Visit;
-use super::html::{self, Html, ago, encoded, escape, left, line};
+use super::html::{Html, ago, encoded, escape, left, line};
 use super::markdown::markdown;
 
 /// A status as a word with a mark, so that it is told without colour.
@@ -67,6 +67,20 @@ pub(super) fn subject(thread: &Thread) -> Html {
         thread.thread_id,
         escape(&text)
     ))
+}
+
+/// What a message says: its line, and its text laid out. A text that begins with the line says it once.
+pub(super) fn said(message: &Message) -> (String, Html) {
+    let (summary, body) = (message.summary.trim(), message.body.trim());
+    if body.is_empty() {
+        return (line(summary), Html::default());
+    }
+    let first = body.lines().next().unwrap_or_default().trim();
+    if first == summary {
+        (String::new(), markdown(body))
+    } else {
+        (line(summary), markdown(body))
+    }
 }
 
 /// A row of a list of threads.
@@ -181,7 +195,7 @@ impl AskCard {
             AskSort::Question => ("Question", "question", &[]),
         };
         let message = &ask.message;
-        let has_body = message.body.trim() != message.summary.trim();
+        let (summary, body) = said(message);
         AskCard {
             key: ask.thread.thread_id.to_string(),
             word,
@@ -194,13 +208,9 @@ impl AskCard {
             summary: if message.summary == ask.thread.subject {
                 String::new()
             } else {
-                line(&message.summary)
+                summary
             },
-            body: if has_body {
-                markdown(&message.body)
-            } else {
-                html::Html::default()
-            },
+            body,
             details: super::payload::sections(&message.payload_json),
             answers,
             is_verified: message.verified,

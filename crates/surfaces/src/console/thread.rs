@@ -5,8 +5,7 @@ use inbox_core::{Artifact, EventId, Kind, Message, Refusal, ThreadId};
 use inbox_ops::{Ladder, Operation, Receipts, Show, Watch};
 
 use super::html::{Html, ago, left, line};
-use super::mail::{addresses, agent, priority, status};
-use super::markdown::markdown;
+use super::mail::{addresses, agent, priority, said, status};
 use super::{Visit, payload, written};
 
 /// How many messages a page has: the newest, unless all are asked for.
@@ -178,7 +177,7 @@ impl Said {
             });
         let readers = ladder.iter().flat_map(|ladder| &ladder.receipts);
         let readers = readers.map(|rung| (rung.agent_id.to_string(), rung.step.clone()));
-        let has_body = !message.body.trim().is_empty() && message.body != message.summary;
+        let (summary, body) = said(message);
         Said {
             id: message.message_id.to_string(),
             from: agent(message.from_agent.as_str()),
@@ -186,12 +185,8 @@ impl Said {
             kind: message.kind.name(),
             sort: line(message.message_type.as_deref().unwrap_or_default()),
             priority: priority(message.priority),
-            summary: line(&message.summary),
-            body: if has_body {
-                markdown(&message.body)
-            } else {
-                Html::default()
-            },
+            summary,
+            body,
             details: payload::sections(&message.payload_json),
             at: ago(message.created_at, visit.now),
             is_verified: message.verified,

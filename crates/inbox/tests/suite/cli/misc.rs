@@ -40,6 +40,8 @@ const COMMANDS: &[&str] = &[
     "session",
     "wire",
     "bridge",
+    "verify",
+    "proof",
     "devnet",
     "hcs",
     "config",

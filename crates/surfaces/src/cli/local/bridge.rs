@@ -1,5 +1,7 @@
 //! `bridge`: moves messages between the store and the ledger, until it is told to stop.
 
+mod status;
+
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -7,8 +9,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_bridge::bridge::{Bridge, Stopper, Turn};
 use inbox_core::{Code, Refusal};
 use inbox_hedera::network::Network;
-use inbox_ops::{Cell, Inbox, Page};
-use serde_json::{Value, json};
+use inbox_ops::Inbox;
+use serde_json::json;
 
 use super::hcs;
 use crate::cli::print::complain;
@@ -37,14 +39,21 @@ pub(super) fn describe(command: Command) -> Command {
                 .help("Do what there is to do, and end"),
         )
         .subcommand(
-            Command::new("status").about("Show what waits for the ledger, and what was found there"),
+            Command::new("status")
+                .about("Show what waits for the ledger, what does not go, and what was found there")
+                .arg(
+                    Arg::new("all")
+                        .long("all")
+                        .action(ArgAction::SetTrue)
+                        .help("Name every message that cannot be said, and not the first of them alone"),
+                ),
         )
 }
 
 pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
     let inbox = operation::open(context)?;
     if name == "bridge status" {
-        return status(&inbox, context);
+        return status::show(&inbox, matches.get_flag("all"), context);
     }
     let network = network(&inbox)?;
     let keys = hcs::keys_path(matches.get_one::<String>("keys").cloned());
@@ -78,7 +87,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
 }
 
 /// The network that the store's record lives on.
-fn network(inbox: &Inbox) -> Result<Network, Refusal> {
+pub(super) fn network(inbox: &Inbox) -> Result<Network, Refusal> {
     let Some(name) = &inbox.config().ledger.network else {
         return Err(
             Refusal::input("this store is on no ledger: ledger.network is not set").hint(
@@ -117,7 +126,7 @@ fn until_idle(bridge: &mut Bridge<'_>) -> Result<Turn, Refusal> {
     }
 }
 
-fn until_told(bridge: &mut Bridge<'_>) -> Result<(), Refusal> {
+pub(super) fn until_told(bridge: &mut Bridge<'_>) -> Result<(), Refusal> {
     let complained: Mutex<Option<Instant>> = Mutex::new(None);
     bridge.run(&|turn| {
         let Ok(mut last) = complained.lock() else {
@@ -144,79 +153,4 @@ fn stop_when_told(stopper: Stopper) -> Result<(), Refusal> {
         stopper.stop();
     });
     Ok(())
-}
-
-fn status(inbox: &Inbox, context: &Context) -> Result<Ended, Refusal> {
-    let standing = inbox.ledger_standing()?;
-    let backlog = standing.backlog;
-    let counts = |name: &str| {
-        let found = standing
-            .records
-            .iter()
-            .find(|(state, _)| state.name() == name);
-        found.map_or(0, |(_, count)| *count)
-    };
-    if context.printer.is_json() {
-        let topics: Vec<Value> = standing
-            .topics
-            .iter()
-            .map(|topic| {
-                json!({
-                    "topic_id": topic.topic,
-                    "name": topic.name,
-                    "sequence_number": topic.sequence,
-                    "running_hash": topic.hash,
-                    "problem": topic.problem,
-                })
-            })
-            .collect();
-        let mut records = serde_json::Map::new();
-        for state in inbox_store::RecordState::ALL {
-            records.insert(state.name().to_owned(), json!(counts(state.name())));
-        }
-        let body = json!({
-            "network": inbox.config().ledger.network,
-            "backlog": { "messages": backlog.count, "since": backlog.since, "problems": backlog.problems },
-            "topics": topics,
-            "records": records,
-            "flooded": standing.floods,
-        });
-        context.printer.object("bridge status", true, &body)?;
-        return Ok(Ended::Something);
-    }
-    let mut page = Page::default().line(match backlog.count {
-        0 => "nothing waits for the ledger".to_owned(),
-        count => format!(
-            "{count} wait for the ledger, {} with a problem",
-            backlog.problems
-        ),
-    });
-    let rows: Vec<Vec<Cell>> = standing
-        .topics
-        .iter()
-        .map(|topic| {
-            [
-                topic.topic.clone().unwrap_or_default(),
-                topic.name.clone(),
-                topic.sequence.to_string(),
-                topic.problem.clone().unwrap_or_default(),
-            ]
-            .map(Cell::Text)
-            .to_vec()
-        })
-        .collect();
-    if !rows.is_empty() {
-        page = page.table(vec!["TOPIC", "OF", "TAKEN IN", "PROBLEM"], rows);
-    }
-    for (state, count) in &standing.records {
-        page = page.line(format!("{count} {}", state.name()));
-    }
-    if standing.floods > 0 {
-        page = page.line(format!(
-            "{} more of payers who write too many",
-            standing.floods
-        ));
-    }
-    context.printer.page(&page)?;
-    Ok(Ended::Something)
 }

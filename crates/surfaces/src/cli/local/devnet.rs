@@ -12,7 +12,8 @@ use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::cli::{Context, Ended};
+use super::up;
+use crate::cli::{Context, Ended, config};
 
 /// Where its ledger is unless told otherwise: beside the usual store.
 const DATA: &str = ".agents/devnet.db";
@@ -101,6 +102,11 @@ fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
         faults: faults(matches)?,
     };
     let running = Running::start(&options)?;
+    // Whoever works on a store whose devnet this is finds it at its new ports.
+    let beside = file(matches).with_file_name(config::DEVNET);
+    if beside.exists() {
+        up::write(&beside, &running, running.is_usual())?;
+    }
     running.runtime.block_on(async {
         let mut told = std::pin::pin!(crate::http::signalled());
         // Signals are listened for before anybody knows where it is.
@@ -140,6 +146,15 @@ impl Running {
             .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
         let devnet = runtime.block_on(Devnet::start(options)).map_err(refused)?;
         Ok(Running { devnet, runtime })
+    }
+
+    /// Whether it is where everybody looks for a local network.
+    pub(super) fn is_usual(&self) -> bool {
+        let usual = Options::default();
+        let Devnet {
+            node, mirror, rest, ..
+        } = &self.devnet;
+        (*node, *mirror, *rest) == (usual.node, usual.mirror, usual.rest)
     }
 
     /// Where it is, for people.
@@ -241,8 +256,9 @@ fn reset(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
         // An older one, or a broken one, is thrown away like any other.
         _ => {}
     }
-    for suffix in ["", "-wal", "-shm"] {
-        let path = format!("{shown}{suffix}");
+    let network = data.with_file_name(config::DEVNET).display().to_string();
+    let files = ["", "-wal", "-shm"].map(|suffix| format!("{shown}{suffix}"));
+    for path in files.into_iter().chain([network]) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Refusal::new(

@@ -18,7 +18,8 @@ use inbox_core::Refusal;
 
 use crate::cli::{Context, Ended};
 use ground::Ground;
-pub(super) use ground::{keys_path, network};
+pub(super) use ground::{keys_path, network, patron};
+pub(super) use provision::record;
 
 const EVERYWHERE: &str = "On every command of hcs";
 
@@ -36,7 +37,7 @@ pub(super) fn describe(command: Command) -> Command {
                 .value_name("NAME|FILE")
                 .global(true)
                 .help_heading(EVERYWHERE)
-                .help("Which network; INBOX_HEDERA_NETWORK does too [default: local]"),
+                .help("Which network; INBOX_HEDERA_NETWORK does too [default: ledger.network of the store, else local]"),
         )
         .arg(
             Arg::new("keys")

@@ -5,19 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::Refusal;
-use inbox_devnet::Options as DevnetOptions;
 use inbox_store::{Location, Store};
 use serde_json::json;
 
-use super::devnet::Running;
+use super::up::{self, Ledger};
 use crate::cli::{Context, Ended, find, operation};
 use crate::http::{self, Options};
 
 /// Where it listens unless told otherwise: on this machine only.
 const LISTEN: &str = "127.0.0.1:4380";
-
-/// The ledger's file, beside the store's.
-const LEDGER: &str = "devnet.db";
 
 pub(super) fn describe(command: Command, name: &str) -> Command {
     let about = if name == "up" {
@@ -30,7 +26,14 @@ pub(super) fn describe(command: Command, name: &str) -> Command {
             Arg::new("ledger")
                 .long("ledger")
                 .action(ArgAction::SetTrue)
-                .help("Run a devnet beside the server, with its ledger beside the store"),
+                .help("Run a devnet and a bridge beside the server: mail between agents goes through that ledger, which is kept beside the store"),
+        )
+        .arg(
+            Arg::new("provision")
+                .long("provision")
+                .action(ArgAction::SetTrue)
+                .requires("ledger")
+                .help("Give everybody on the roster an account, topics and a profile there first"),
         )
         .arg(
             Arg::new("ledger_ports")
@@ -86,7 +89,7 @@ pub(super) fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Re
     // One that is not there is refused before the port is taken.
     let location = operation::open(context)?.store().location().clone();
     let place = near(&location.shown());
-    let ledger = ledger(matches, &location)?;
+    let ledger = up::start(matches, &location)?;
     http::serve(
         &options,
         || operation::open(context),
@@ -104,41 +107,13 @@ pub(super) fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Re
                 }
                 return context.printer.object("serve", true, &body);
             }
-            let devnet = ledger.as_ref().map(Running::text).unwrap_or_default();
+            let devnet = ledger.as_ref().map(Ledger::text).unwrap_or_default();
             context.printer.raw(&format!(
                 "{url}  serves {place}\ninbox token create --agent NAME makes a token for a program\n{devnet}"
             ))
         },
     )?;
     Ok(Ended::Something)
-}
-
-/// The devnet beside the server, where one is wanted. Only `up` has the flags for it.
-fn ledger(matches: &ArgMatches, location: &Location) -> Result<Option<Running>, Refusal> {
-    if !matches!(matches.try_get_one::<bool>("ledger"), Ok(Some(true))) {
-        return Ok(None);
-    }
-    let ports = matches.get_one::<String>("ledger_ports");
-    let ports = match ports.map_or("usual", String::as_str) {
-        "usual" => DevnetOptions::default(),
-        "anywhere" => DevnetOptions::anywhere(),
-        other => {
-            return Err(Refusal::input(format!(
-                "--ledger-ports {other:?} is neither usual nor anywhere"
-            ))
-            .hint("inbox up --ledger --ledger-ports anywhere"));
-        }
-    };
-    let beside = match location {
-        Location::File(path) => path.with_file_name(LEDGER),
-        // A database elsewhere has nothing beside it here.
-        Location::Postgres(_) => PathBuf::from(find::DEFAULT).with_file_name(LEDGER),
-    };
-    let options = DevnetOptions {
-        data: Some(beside),
-        ..ports
-    };
-    Running::start(&options).map(Some)
 }
 
 /// A path as one would write it here.

@@ -14,8 +14,7 @@ use inbox_hedera::network::Network;
 use inbox_ops::Page;
 use serde_json::Value;
 
-use crate::cli::find;
-use crate::cli::{Context, Ended};
+use crate::cli::{Context, Ended, config, find};
 
 /// Where keys are unless told otherwise: beside the usual store.
 const KEYS: &str = ".agents/hedera.keys";
@@ -44,7 +43,9 @@ impl<'a> Ground<'a> {
     ) -> Result<Self, Refusal> {
         let flag = matches.get_one::<String>("network").cloned();
         let named = flag.or_else(|| find::variable("INBOX_HEDERA_NETWORK"));
-        let named = named.unwrap_or_else(|| LOCAL.to_owned());
+        let named = named
+            .or_else(|| of_the_store(context))
+            .unwrap_or_else(|| LOCAL.to_owned());
         let network = network(&named)?;
         Ok(Ground {
             name,
@@ -117,21 +118,7 @@ impl<'a> Ground<'a> {
 
     /// The same, where --agent is another's name.
     pub(super) fn patron(&self) -> Result<(AccountId, PrivateKey), Refusal> {
-        if let Some(holder) = from_environment()? {
-            return Ok((holder.account, holder.key));
-        }
-        if self.network.is_public() {
-            let network = &self.network.name;
-            return Err(Refusal::input(format!("who pays for it on {network}?"))
-                .hint("export INBOX_HEDERA_ACCOUNT and INBOX_HEDERA_KEY, or --agent NAME of one whose key is there"));
-        }
-        let account = u64::try_from(TREASURY)
-            .ok()
-            .and_then(|number| AccountId::new(0, 0, number));
-        let key = TREASURY_KEY.parse();
-        account
-            .zip(key.ok())
-            .ok_or_else(|| Refusal::new(Code::Internal, "the key of the treasury cannot be read"))
+        patron(&self.network)
     }
 
     /// The network with its address book. Without that the nodes that everybody knows are enough to begin with.
@@ -255,6 +242,13 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// The network that the store's record lives on, where there is a store and it says so.
+fn of_the_store(context: &Context) -> Option<String> {
+    let location = find::store(context.db.as_deref()).ok();
+    let config = config::load_here(location.as_ref()).ok()?;
+    config.ledger.network
+}
+
 /// The network that is called so.
 pub(in crate::cli::local) fn network(named: &str) -> Result<Network, Refusal> {
     // One file is one network, from wherever it is named.
@@ -264,6 +258,25 @@ pub(in crate::cli::local) fn network(named: &str) -> Result<Network, Refusal> {
         Refusal::input(error.to_string())
             .hint("inbox hcs --network local|testnet|previewnet|mainnet|FILE")
     })
+}
+
+/// Who pays for accounts on a network: who the environment names, or on a local network the treasury.
+pub(in crate::cli::local) fn patron(network: &Network) -> Result<(AccountId, PrivateKey), Refusal> {
+    if let Some(holder) = from_environment()? {
+        return Ok((holder.account, holder.key));
+    }
+    if network.is_public() {
+        let network = &network.name;
+        return Err(Refusal::input(format!("who pays for it on {network}?"))
+            .hint("export INBOX_HEDERA_ACCOUNT and INBOX_HEDERA_KEY, or --agent NAME of one whose key is there"));
+    }
+    let account = u64::try_from(TREASURY)
+        .ok()
+        .and_then(|number| AccountId::new(0, 0, number));
+    let key = TREASURY_KEY.parse();
+    account
+        .zip(key.ok())
+        .ok_or_else(|| Refusal::new(Code::Internal, "the key of the treasury cannot be read"))
 }
 
 /// The file of keys: by its flag, else by the environment, else the usual one.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, Command};
-use inbox_bridge::provision::{Moment, Provisioned, Provisioner, Watch};
-use inbox_core::{Agent, AgentKind, AgentName, Label, Refusal};
+use inbox_bridge::provision::{Moment, Provisioned, Provisioner, Watch, is_there};
+use inbox_core::{Agent, AgentKind, AgentName, Code, Label, Refusal};
+use inbox_hedera::network::Network;
 use inbox_ops::{AgentList, AgentSet, AgentShow, Caller, Cell, Inbox, Operation, Page};
 use inbox_store::FailPoint;
 use serde_json::{Value, json};
@@ -29,6 +30,12 @@ pub(super) fn commands() -> Vec<Command> {
                     .long("all")
                     .action(ArgAction::SetTrue)
                     .help("Every agent and person on the roster; one that fails does not stop the others"),
+            )
+            .arg(
+                Arg::new("anew")
+                    .long("anew")
+                    .action(ArgAction::SetTrue)
+                    .help("Make again what the network has not, as after inbox devnet reset; the store forgets what it read there. Not on a public network"),
             )
             .arg(who)
             .arg(fee)
@@ -69,33 +76,22 @@ impl Roster {
         Ok(self.call(&request)?.agent)
     }
 
-    fn record(&self, agent: &Agent, done: &Provisioned) -> Result<(), Refusal> {
-        let ids = [
-            done.me.account.to_string(),
-            done.me.inbound_topic.to_string(),
-            done.me.outbound_topic.to_string(),
-        ];
-        let kept = [
-            &agent.account_id,
-            &agent.inbound_topic_id,
-            &agent.outbound_topic_id,
-        ];
-        if kept
-            .iter()
-            .zip(&ids)
-            .all(|(kept, id)| kept.as_ref() == Some(id))
-        {
-            return Ok(());
+    /// What the store knows of a ledger that is no more is forgotten.
+    fn begin_anew(&self) -> Result<(), Refusal> {
+        match self {
+            Roster::Near(inbox) => inbox.begin_ledger_anew(),
+            Roster::Far(_) => Err(Refusal::input(
+                "a server does not forget what it read on the ledger",
+            )
+            .hint("inbox hcs provision --anew --db PATH, where the server runs")),
         }
-        let [account, inbound, outbound] = ids.map(|id| id.parse::<Label>());
-        let request = AgentSet {
-            slug: Some(agent.agent_id.clone()),
-            account_id: Some(account?),
-            inbound_topic_id: Some(inbound?),
-            outbound_topic_id: Some(outbound?),
-            ..AgentSet::default()
-        };
-        self.call(&request).map(drop)
+    }
+
+    fn record(&self, agent: &Agent, done: &Provisioned) -> Result<(), Refusal> {
+        match record(agent, done)? {
+            Some(request) => self.call(&request).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// A test may let the program die at every moment of a step.
@@ -115,6 +111,38 @@ impl Roster {
     }
 }
 
+/// What has to be changed on the roster for it to record what an agent has; nothing when it does.
+pub(in crate::cli::local) fn record(
+    agent: &Agent,
+    done: &Provisioned,
+) -> Result<Option<AgentSet>, Refusal> {
+    let ids = [
+        done.me.account.to_string(),
+        done.me.inbound_topic.to_string(),
+        done.me.outbound_topic.to_string(),
+    ];
+    let kept = [
+        &agent.account_id,
+        &agent.inbound_topic_id,
+        &agent.outbound_topic_id,
+    ];
+    if kept
+        .iter()
+        .zip(&ids)
+        .all(|(kept, id)| kept.as_ref() == Some(id))
+    {
+        return Ok(None);
+    }
+    let [account, inbound, outbound] = ids.map(|id| id.parse::<Label>());
+    Ok(Some(AgentSet {
+        slug: Some(agent.agent_id.clone()),
+        account_id: Some(account?),
+        inbound_topic_id: Some(inbound?),
+        outbound_topic_id: Some(outbound?),
+        ..AgentSet::default()
+    }))
+}
+
 fn names(ground: &Ground<'_>, roster: &Roster) -> Result<Vec<AgentName>, Refusal> {
     if ground.is_set("all") {
         if let Some(agent) = &ground.context.agent_flag {
@@ -126,6 +154,8 @@ fn names(ground: &Ground<'_>, roster: &Roster) -> Result<Vec<AgentName>, Refusal
         let listed = roster.call(&AgentList::default())?.agents.into_iter();
         return Ok(listed
             .filter(|agent| agent.kind != AgentKind::System)
+            // Whoever is outside has an account already, and its key.
+            .filter(|agent| agent.agent_id.account().is_none())
             .map(|agent| agent.agent_id)
             .collect());
     }
@@ -134,6 +164,47 @@ fn names(ground: &Ground<'_>, roster: &Roster) -> Result<Vec<AgentName>, Refusal
         None => Err(Refusal::input("which agent? there is no --agent, and no --all")
             .hint("inbox agent list shows who there is; inbox hcs provision --agent NAME provisions one")),
     }
+}
+
+/// Whether things may be made again: never where they cost something, and were paid for.
+fn is_anew(ground: &Ground<'_>, network: &Network) -> Result<bool, Refusal> {
+    let is_anew = ground.is_set("anew");
+    if is_anew && network.is_public() {
+        let name = &network.name;
+        return Err(Refusal::input(format!(
+            "{name} does not begin anew, and --anew would leave what was paid for there"
+        ))
+        .hint(
+            "inbox hcs account list shows whose keys there are; --network names another network",
+        ));
+    }
+    Ok(is_anew)
+}
+
+/// Forgets a ledger that is no more, if somebody on the roster is on it: the store's part of it, and everybody's account on the roster.
+fn forget_old(
+    ground: &Ground<'_>,
+    roster: &Roster,
+    names: &[AgentName],
+    network: &Network,
+) -> Result<(), Refusal> {
+    let mirror = network.reader();
+    for name in names {
+        let account = roster.agent(name)?.account_id;
+        let holder = ground.keys()?.find(name.as_str())?;
+        let is_old = match (account, &holder) {
+            (Some(_), Some(holder)) => match is_there(&mirror, name.as_str(), holder) {
+                Ok(()) => false,
+                Err(refusal) if refusal.code == Code::AccountNotFound => true,
+                Err(refusal) => return Err(refusal),
+            },
+            _ => false,
+        };
+        if is_old {
+            return roster.begin_anew();
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn provision(ground: &Ground<'_>) -> Result<Ended, Refusal> {
@@ -155,7 +226,11 @@ pub(super) fn provision(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         registry,
         most: ground.max_fee()?,
         watch: roster.watch(),
+        is_anew: is_anew(ground, &network)?,
     };
+    if provisioner.is_anew {
+        forget_old(ground, &roster, &names, &network)?;
+    }
     let one = |name: &AgentName| {
         let agent = roster.agent(name)?;
         // Held for one agent, so that others get at their keys between two.

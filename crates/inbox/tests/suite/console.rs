@@ -1,0 +1,81 @@
+//! The console in a real browser: Debian's chromium, driven by playwright-core from npm. Each story is a function in
+//! `console/stories.mjs`, on a store and a server of its own. Without chromium or npm they fail and say what to install.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::packages;
+use crate::server::Served;
+
+/// The folder with the packages from npm, and the scripts beside them.
+fn node() -> &'static Path {
+    static NODE: OnceLock<PathBuf> = OnceLock::new();
+    NODE.get_or_init(|| {
+        let folder = packages::npm(
+            packages::folder("browser"),
+            &[("playwright-core", "1.65.0"), ("axe-core", "4.14.0")],
+        );
+        for (name, text) in [
+            ("stories.mjs", include_str!("console/stories.mjs")),
+            ("stage.mjs", include_str!("console/stage.mjs")),
+            ("hostile.mjs", include_str!("console/hostile.mjs")),
+        ] {
+            std::fs::write(folder.join(name), text).expect("it can be written");
+        }
+        folder
+    })
+}
+
+fn chromium() -> String {
+    let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
+        .into_iter()
+        .find(|path| Path::new(path).exists());
+    found
+        .expect("there is no chromium: scripts/ensure-browser installs it (Debian: apt-get install chromium)")
+        .to_owned()
+}
+
+#[track_caller]
+fn play(story: &str) {
+    let served = Served::start();
+    let output = Command::new("node")
+        .arg(node().join("stories.mjs"))
+        .arg(story)
+        .env("INBOX_BINARY", crate::INBOX)
+        .env("INBOX_URL", &served.url)
+        .env("CHROMIUM", chromium())
+        .env(
+            "INBOX_SHOTS",
+            std::env::var_os("INBOX_SHOTS").unwrap_or_default(),
+        )
+        .current_dir(served.desk.folder())
+        .output()
+        .expect("node can be run");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{story}\n{told}\n{complaint}");
+}
+
+macro_rules! stories {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            play(stringify!($name));
+        })*
+    };
+}
+
+stories! {
+    a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch
+    an_approval_is_given_by_one_click
+    a_channel_is_written_into_and_words_are_found
+    a_dead_letter_gets_another_address
+    everything_is_done_with_the_keyboard_alone
+    no_page_has_a_fault_of_access_on_a_phone_on_a_desk_or_in_the_dark
+    what_is_typed_outlives_every_change_of_the_page
+    a_page_without_javascript_is_read_and_answered
+    a_link_opens_once_and_nobody_else_gets_in
+    three_hundred_hostile_messages_do_nothing
+    work_is_given_to_another_and_called_off
+}

@@ -1,0 +1,1 @@
+SELECT * FROM connection_rows ORDER BY connection_no

@@ -1,0 +1,1 @@
+SELECT * FROM connection_rows WHERE topic = $1 ORDER BY connection_no

@@ -1,0 +1,1 @@
+SELECT * FROM proposal_rows WHERE thread_no = $1

@@ -1,0 +1,1 @@
+SELECT * FROM proposal_rows ORDER BY proposal_no
