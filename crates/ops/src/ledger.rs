@@ -251,9 +251,8 @@ impl Inbox {
         next_at: Millis,
         problem: &str,
     ) -> Result<(), Refusal> {
-        let (number, tries) = (outgoing.outbox_no, outgoing.tries + 1);
         self.store()
-            .write(|tx| Ok(tx.delay_outgoing(number, tries, next_at, problem)?))
+            .write(|tx| Ok(tx.delay_outgoing(outgoing, next_at, problem)?))
             .map(drop)
     }
 

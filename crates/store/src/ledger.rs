@@ -389,6 +389,7 @@ impl Tx<'_> {
             outgoing.next_at.0.into(),
             problem.into(),
             outgoing.outbox_no.into(),
+            outgoing.message.key().into(),
         ];
         self.put(&sql::SET_OUTBOX, &params)
     }

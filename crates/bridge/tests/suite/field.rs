@@ -60,16 +60,26 @@ impl Field {
             folder,
             now: Millis(START),
         };
-        for (name, player) in &field.players {
+        field.keep_keys(|_| true);
+        field
+    }
+
+    /// Has nobody here have an agent's key.
+    pub(crate) fn forget_key(&self, forgotten: &str) {
+        std::fs::remove_file(self.keys()).unwrap();
+        self.keep_keys(|name| name != forgotten);
+    }
+
+    fn keep_keys(&self, is_kept: impl Fn(&str) -> bool) {
+        for (name, player) in self.players.iter().filter(|(name, _)| is_kept(name)) {
             let mut held = holder(&player.net);
             held.inbound = Some(player.me.inbound_topic);
             held.outbound = Some(player.me.outbound_topic);
-            Keys::open(&field.keys(), "local")
+            Keys::open(&self.keys(), "local")
                 .unwrap()
                 .put(name, &held)
                 .unwrap();
         }
-        field
     }
 
     pub(crate) fn keys(&self) -> PathBuf {

@@ -88,6 +88,69 @@ fn what_another_bridge_took_over_is_said_by_nobody_else() {
     assert!(!inbox.begin_outgoing(&outgoing, None, "second").unwrap());
 }
 
+#[test]
+fn what_becomes_of_one_message_is_not_written_down_for_the_next() {
+    for is_postgres in [false, true] {
+        let field = Field::new(&["ada", "ben"], is_postgres);
+        field.send("ada", "ben", "first", "", Priority::Normal);
+        let topic_no = field.topic("ben").topic_no;
+        let mut late = field.inbox.leaving(topic_no, 1).unwrap().remove(0).outgoing;
+        field.settle();
+        // The topic had it before who sent it has written down that it did, and the next has its number.
+        field.send("ada", "ben", "second", "", Priority::Normal);
+        late.step_id = Some("0.0.2@1.1".into());
+        late.sequence = Some(1);
+        field.inbox.set_outgoing(&late, None).unwrap();
+        field.settle();
+        let mail = field.unread("ben").into_iter().map(|one| one.summary);
+        let mail: Vec<_> = mail.filter(|one| one != "hello").collect();
+        assert_eq!(mail, ["first", "second"]);
+    }
+}
+
+#[test]
+fn what_one_sender_cannot_say_holds_up_nobody_else() {
+    for is_postgres in [false, true] {
+        let field = Field::new(&["ada", "ben", "cyd"], is_postgres);
+        // Nobody here has Cyd's key, and Cyd was first.
+        field.forget_key("cyd");
+        for number in 0..30 {
+            field.send(
+                "cyd",
+                "ben",
+                &format!("stuck {number}"),
+                "",
+                Priority::Normal,
+            );
+        }
+        field.send("ada", "ben", "first", "", Priority::Normal);
+        field.send("ada", "ben", "second", "", Priority::Normal);
+        let turn = field.bridge(&field.inbox).turn().unwrap();
+        assert_eq!((turn.sent, turn.taken, turn.problems), (2, 2, 1));
+        let mail = field.unread("ben").into_iter().map(|one| one.summary);
+        let mail: Vec<_> = mail.filter(|one| one != "hello").collect();
+        assert_eq!(mail, ["first", "second"]);
+    }
+}
+
+#[test]
+fn the_bell_rings_for_what_is_to_be_said_and_for_nothing_else() {
+    for is_postgres in [false, true] {
+        let field = Field::new(&["ada", "ben"], is_postgres);
+        let listening = field.another();
+        let bell = listening.store().bell();
+        let rings = || bell.rings(&Key::Ledger);
+        let before = rings();
+        field.send("ada", "nobody", "not there", "", Priority::Normal);
+        assert_eq!(rings(), before);
+        field.send("ada", "ben", "there", "", Priority::Normal);
+        assert_eq!(rings(), before + 1);
+        // A bridge that works does not wake itself.
+        field.settle();
+        assert_eq!(rings(), before + 1);
+    }
+}
+
 /// Waits until an agent has a message; the store's bell says when to look.
 fn wait_for(field: &Field, name: &str, subject: &str) {
     let inbox = field.another();

@@ -80,6 +80,7 @@ impl Tx<'_> {
             from.step_id.as_deref().unwrap_or_default().into(),
             from.file.as_deref().unwrap_or_default().into(),
             bridge.into(),
+            from.message.key().into(),
         ];
         Ok(self.one_int(&sql::MOVE_OUTBOX, &params)?.is_some())
     }
@@ -87,16 +88,16 @@ impl Tx<'_> {
     /// Leaves what cannot be said now for later.
     pub fn delay_outgoing(
         &mut self,
-        outbox_no: i64,
-        tries: i64,
+        outgoing: &Outgoing,
         next_at: Millis,
         problem: &str,
     ) -> Result<(), StoreError> {
         let params = [
-            tries.into(),
+            (outgoing.tries + 1).into(),
             next_at.0.into(),
             problem.into(),
-            outbox_no.into(),
+            outgoing.outbox_no.into(),
+            outgoing.message.key().into(),
         ];
         self.put(&sql::DELAY_OUTBOX, &params)
     }
