@@ -84,12 +84,10 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// Whether what comes after it on the topic means the same without it.
+    /// Whether what comes after it on the topic means the same without it. What changes a connection is looked at by the next of it, which
+    /// PostgreSQL shows only after the commit.
     pub fn is_plain(&self) -> bool {
-        matches!(
-            self,
-            Meaning::Said { .. } | Meaning::Link(_) | Meaning::Nothing(..)
-        )
+        matches!(self, Meaning::Said { .. } | Meaning::Nothing(..))
     }
 
     /// Whether it names the message that an earlier one is, which must be in the store before it.
