@@ -30,6 +30,8 @@ mod mail;
 #[cfg(test)]
 mod once;
 #[cfg(test)]
+mod parties;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod proposals;
