@@ -39,7 +39,7 @@ fn shares(is_postgres: bool) {
     assert_eq!(held(&inbox, "three").len(), 0);
     let all = |names: &[&str]| {
         let shares: Vec<_> = names.iter().map(|name| held(&inbox, name)).collect();
-        let together: BTreeSet<_> = shares.iter().flatten().cloned().collect();
+        let together: BTreeSet<_> = shares.iter().flatten().copied().collect();
         let sum: usize = shares.iter().map(BTreeSet::len).sum();
         assert_eq!(sum, together.len(), "no topic has two: {shares:?}");
         shares.iter().map(BTreeSet::len).collect::<Vec<_>>()
