@@ -289,6 +289,8 @@ impl Tx<'_> {
             now.into(),
         ];
         let made = self.one_int(&sql::INSERT_TOPIC, &params)?;
+        // Whoever follows topics has one more.
+        self.ring_for_ledger();
         made.ok_or_else(|| StoreError::Unreadable("the key of a topic".into()))
     }
 

@@ -532,6 +532,7 @@ mod tests {
             0x314f_fa40_099b_473e,
             0xc791_cbf5_a796_28a5,
             0x3f8a_e66c_90c5_f658,
+            0x9459_9177_9573_a9ff,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

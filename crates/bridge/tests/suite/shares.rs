@@ -139,6 +139,10 @@ fn the_bell_rings_for_what_is_to_be_said_and_for_nothing_else() {
         let listening = field.another();
         let bell = listening.store().bell();
         let rings = || bell.rings(&Key::Ledger);
+        // A topic that was not there before rings once: whoever is here may follow it.
+        let none = rings();
+        field.settle();
+        assert_ne!(rings(), none);
         let before = rings();
         field.send("ada", "nobody", "not there", "", Priority::Normal);
         assert_eq!(rings(), before);

@@ -233,6 +233,22 @@ impl Inbox {
         let (place, agent) = (TopicPlace::Connection, row.agent.clone());
         tx.ensure_topic(place, &topic, Some(&agent), Some(&topic))?;
         row.thread = there.iter().find_map(|known| known.thread);
+        row.state = ConnectionState::Open;
+        (row.step, row.step_id, row.problem, row.tries) = (None, None, None, 0);
+        row.next_at = Millis(tx.now().0 + LOOK_MS);
+        // Whoever comes second says nothing of it.
+        if !tx.set_connection(row)? {
+            return Ok(false);
+        }
+        if let Some(question) = row.question {
+            let line = Line {
+                sort: "connection.opened",
+                summary: format!("{} is connected", row.other),
+                body: String::new(),
+            };
+            let to = vec!["human".parse()?];
+            self.notice(tx, Ok(question), to, &line, Kind::Event, json!({}))?;
+        }
         if row.thread.is_none() {
             let line = Line {
                 sort: "connection.opened",
@@ -250,11 +266,9 @@ impl Inbox {
                 payload,
             )?;
             row.thread = Some(opened);
+            return Ok(tx.set_connection(row)?);
         }
-        row.state = ConnectionState::Open;
-        (row.step, row.step_id, row.problem, row.tries) = (None, None, None, 0);
-        row.next_at = Millis(tx.now().0 + LOOK_MS);
-        Ok(tx.set_connection(row)?)
+        Ok(true)
     }
 
     /// Ends a connection: its thread says so, and what was still to be said on it is not.
