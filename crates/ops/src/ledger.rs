@@ -318,9 +318,12 @@ impl Inbox {
     /// How the ledger stands.
     pub fn ledger_standing(&self) -> Result<Standing, Refusal> {
         self.store().read(|tx| {
+            // By whose they are: which was made first is nobody's concern.
+            let mut topics = tx.topics(None)?;
+            topics.sort_by(|a, b| (&a.name, a.place.name()).cmp(&(&b.name, b.place.name())));
             Ok(Standing {
                 backlog: tx.backlog()?,
-                topics: tx.topics(None)?,
+                topics,
                 records: tx.count_records()?,
                 connections: tx.connections()?,
                 proposals: tx.proposals()?,
