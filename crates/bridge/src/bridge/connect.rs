@@ -224,14 +224,9 @@ impl Bridge<'_> {
     }
 
     fn open(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
-        let is_first = self.inbox.open_connection(row)?;
-        if is_first {
-            let line = Line {
-                sort: "connection.opened",
-                summary: format!("{} is connected", row.other),
-                body: String::new(),
-            };
-            self.inbox.tell_asker(row, &line)?;
+        if self.inbox.open_connection(row)? {
+            // Its topic is followed from now on, and not when the leases are renewed.
+            self.alarm.topics();
         }
         // There is nothing more to do with it for a while.
         Ok(Went::Waits)

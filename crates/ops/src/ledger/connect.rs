@@ -233,6 +233,13 @@ impl Inbox {
         let (place, agent) = (TopicPlace::Connection, row.agent.clone());
         tx.ensure_topic(place, &topic, Some(&agent), Some(&topic))?;
         row.thread = there.iter().find_map(|known| known.thread);
+        row.state = ConnectionState::Open;
+        (row.step, row.step_id, row.problem, row.tries) = (None, None, None, 0);
+        row.next_at = Millis(tx.now().0 + LOOK_MS);
+        // Whoever goes on with it and whoever finds it recorded come here at once: one of them opens it, and says so.
+        if !tx.set_connection(row)? {
+            return Ok(false);
+        }
         if row.thread.is_none() {
             let line = Line {
                 sort: "connection.opened",
@@ -250,11 +257,15 @@ impl Inbox {
                 payload,
             )?;
             row.thread = Some(opened);
+            tx.set_connection(row)?;
         }
-        row.state = ConnectionState::Open;
-        (row.step, row.step_id, row.problem, row.tries) = (None, None, None, 0);
-        row.next_at = Millis(tx.now().0 + LOOK_MS);
-        Ok(tx.set_connection(row)?)
+        let line = Line {
+            sort: "connection.opened",
+            summary: format!("{} is connected", row.other),
+            body: String::new(),
+        };
+        self.tell_asker_in(tx, row, &line)?;
+        Ok(true)
     }
 
     /// Ends a connection: its thread says so, and what was still to be said on it is not.
