@@ -224,7 +224,10 @@ impl Bridge<'_> {
     }
 
     fn open(&self, row: &mut ConnectionRow) -> Result<Went, Undone> {
-        self.inbox.open_connection(row)?;
+        if self.inbox.open_connection(row)? {
+            // Its topic is followed from now on, and not when the leases are renewed.
+            self.alarm.topics();
+        }
         // There is nothing more to do with it for a while.
         Ok(Went::Waits)
     }

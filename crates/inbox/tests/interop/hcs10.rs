@@ -12,7 +12,7 @@ use crate::INBOX;
 use crate::packages::{self, run};
 
 /// One hbar in tinybars.
-const HBAR: i64 = 100_000_000;
+pub(crate) const HBAR: i64 = 100_000_000;
 
 /// A file of the rig.
 macro_rules! rig {
@@ -36,6 +36,7 @@ fn folder() -> &'static Path {
             rig!("rig.py"),
             rig!("hosts.mjs"),
             rig!("story.mjs"),
+            rig!("mail.mjs"),
             rig!("ours.mjs"),
             rig!("theirs.mjs"),
         ] {
@@ -45,14 +46,15 @@ fn folder() -> &'static Path {
     })
 }
 
-/// Plays the story with a requester and a responder, each a word as `story.mjs` has it, and gives what was seen.
-fn play(requester: &str, responder: &str) -> Value {
+/// Plays a story of the rig with its words, and gives what was seen.
+pub(crate) fn play(story: &str, words: &[&str]) -> Value {
     let place = |name: &str| folder().join(name).to_str().expect("a path").to_owned();
     let sandbox = Sandbox::new(INBOX);
     // The addresses of the public network's nodes are here too.
     let devnet = [INBOX, "devnet", "--json", "--node", "0.0.0.0:50211"];
     let hosts = ["node", &place("hosts.mjs")];
-    let story = ["node", &place("story.mjs"), requester, responder];
+    let story = place(story);
+    let story = [&["node", &story], words].concat();
     let mut command = Command::new("unshare");
     command
         .args(["-rmn", "python3"])
@@ -65,10 +67,11 @@ fn play(requester: &str, responder: &str) -> Value {
     serde_json::from_str(last).unwrap_or_else(|error| panic!("not JSON ({error}): {out}"))
 }
 
-/// Plays the story, and checks what everybody saw and what is left of it.
+/// Plays `story.mjs` with a requester and a responder, each a word as it has them, and checks what everybody saw and what is left
+/// of it.
 #[track_caller]
 fn meet(requester: &str, responder: &str) {
-    let seen = play(requester, responder);
+    let seen = play("story.mjs", &[requester, responder]);
     met(&seen);
     talked(&seen);
     left(&seen);

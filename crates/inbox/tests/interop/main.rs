@@ -6,6 +6,8 @@ mod hcs10;
 #[cfg(test)]
 mod hiero;
 #[cfg(test)]
+mod mail;
+#[cfg(test)]
 #[expect(
     dead_code,
     reason = "it serves the suite too, which installs from PyPI"

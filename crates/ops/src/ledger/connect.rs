@@ -236,18 +236,9 @@ impl Inbox {
         row.state = ConnectionState::Open;
         (row.step, row.step_id, row.problem, row.tries) = (None, None, None, 0);
         row.next_at = Millis(tx.now().0 + LOOK_MS);
-        // Whoever comes second says nothing of it.
+        // Whoever goes on with it and whoever finds it recorded come here at once: one of them opens it, and says so.
         if !tx.set_connection(row)? {
             return Ok(false);
-        }
-        if let Some(question) = row.question {
-            let line = Line {
-                sort: "connection.opened",
-                summary: format!("{} is connected", row.other),
-                body: String::new(),
-            };
-            let to = vec!["human".parse()?];
-            self.notice(tx, Ok(question), to, &line, Kind::Event, json!({}))?;
         }
         if row.thread.is_none() {
             let line = Line {
@@ -266,8 +257,14 @@ impl Inbox {
                 payload,
             )?;
             row.thread = Some(opened);
-            return Ok(tx.set_connection(row)?);
+            tx.set_connection(row)?;
         }
+        let line = Line {
+            sort: "connection.opened",
+            summary: format!("{} is connected", row.other),
+            body: String::new(),
+        };
+        self.tell_asker_in(tx, row, &line)?;
         Ok(true)
     }
 

@@ -412,7 +412,10 @@ fn confirmed(
     if row.other != account {
         return Ok("it confirms another account than the one that asked".to_owned());
     }
-    if row.state == ConnectionState::Open || row.state.is_over() {
+    let is_known = row.state == ConnectionState::Accepting
+        && row.topic.as_deref() == Some(made)
+        && row.confirmed == Some(sequence);
+    if is_known || row.state == ConnectionState::Open || row.state.is_over() {
         return Ok("it confirms a connection that is known".to_owned());
     }
     if row.topic.as_deref() != Some(made) {

@@ -1,7 +1,7 @@
 //! What a bridge does with connections: it finds what is due, and writes down how far each has come.
 
 use inbox_core::{AgentName, Kind, MessageId, Refusal};
-use inbox_store::{ConnectionRow, ConnectionState, ProposalRow, RecordState};
+use inbox_store::{Abort, ConnectionRow, ConnectionState, ProposalRow, RecordState, Tx};
 use serde_json::json;
 
 use super::answer::NEVER;
@@ -109,6 +109,13 @@ impl Inbox {
         let mut kept = row.clone();
         let written = self.store().write(|tx| {
             kept.clone_from(row);
+            kept.state = ConnectionState::Asked;
+            // Nothing is to be done before the answer.
+            kept.next_at = NEVER;
+            // Of several bridges one asks.
+            if !tx.set_connection(&mut kept)? {
+                return Ok(false);
+            }
             let (agent, other) = (&kept.agent, shown(&kept));
             let mut body = format!(
                 "{other} asks {agent} for a connection on the ledger. Its profile calls it {:?}, and its account is {}.",
@@ -132,9 +139,6 @@ impl Inbox {
             let (subject, to) = (line.summary.clone(), vec!["human".parse()?]);
             let asked = self.notice(tx, Err(subject), to, &line, Kind::Question, payload)?;
             kept.question = Some(asked);
-            kept.state = ConnectionState::Asked;
-            // Nothing is to be done before the answer.
-            kept.next_at = NEVER;
             Ok(tx.set_connection(&mut kept)?)
         })?;
         *row = kept;
@@ -143,14 +147,20 @@ impl Inbox {
 
     /// Says something about a connection in the thread in which a person was asked.
     pub fn tell_asker(&self, row: &ConnectionRow, line: &Line) -> Result<(), Refusal> {
-        let Some(id) = row.question else {
-            return Ok(());
-        };
-        let told = self.store().write(|tx| {
+        let told = self.store().write(|tx| self.tell_asker_in(tx, row, line));
+        told.map(drop)
+    }
+
+    pub(super) fn tell_asker_in(
+        &self,
+        tx: &mut Tx<'_>,
+        row: &ConnectionRow,
+        line: &Line,
+    ) -> Result<(), Abort> {
+        if let Some(id) = row.question {
             let to = vec!["human".parse()?];
-            self.notice(tx, Ok(id), to, line, Kind::Event, json!({}))
-        })?;
-        let _ = told.value;
+            self.notice(tx, Ok(id), to, line, Kind::Event, json!({}))?;
+        }
         Ok(())
     }
 

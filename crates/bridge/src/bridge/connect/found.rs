@@ -125,6 +125,8 @@ impl Bridge<'_> {
                 let theirs = record.operator.map(|operator| operator.inbound_topic);
                 let mut inbound: Vec<String> = theirs.iter().map(ToString::to_string).collect();
                 inbound.push(own);
+                // It may be there by this, and is followed from now on.
+                self.alarm.topics();
                 Link::Recorded {
                     inbound,
                     request: number(record.request),
