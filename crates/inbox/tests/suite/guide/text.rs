@@ -133,7 +133,8 @@ fn is_uuid(word: &str) -> bool {
 }
 
 fn is_hash(word: &str) -> bool {
-    matches!(word.len(), 64 | 96) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    // Whole, or as many digits as people are shown.
+    matches!(word.len(), 16 | 64 | 96) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The targets of a document's Markdown links.
