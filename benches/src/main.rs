@@ -1,5 +1,6 @@
 //! `make bench`: the goals of speed, measured beside their peers in one run.
 
+mod bridge;
 mod commands;
 mod cycle;
 mod depth;
@@ -86,6 +87,9 @@ fn run(words: &[&str]) -> Outcome<()> {
     }
     if is_wanted("devnet") {
         devnet::measure(&lab, &mut report)?;
+    }
+    if is_wanted("bridge") {
+        bridge::measure(&lab, &mut report)?;
     }
     if is_wanted("postgres") {
         postgres::measure(&lab, extent, &mut report)?;

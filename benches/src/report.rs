@@ -157,5 +157,8 @@ const TAIL: &str = "
   the fee, extends the topic's running hash and writes it all before it answers. Its ledger outlives the end of the process at any
   moment (WAL, `synchronous=NORMAL`), and may lose the last moment with the machine's power. *Bare* is a loop in one thread
   that checks one signature and commits three rows with the same setting, and does nothing else.
+- *ledger*: `inbox up --ledger` in a process of its own: server, devnet and bridge, every write of the store on disk. Messages are written by another process as
+  fast as it can, each to the recipient's topic, and count when the topic's copy is in the store. Seen is what `read` gives. The fees are those that
+  Hedera publishes, for messages of the size that these have on their topics.
 - What other local networks need is as they publish it, and was not measured here.
 ";
