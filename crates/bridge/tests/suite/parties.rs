@@ -165,3 +165,28 @@ fn a_fee_is_taken_where_it_is_set_and_paid_up_to_what_is_allowed() {
         assert_eq!(house.inbox.ledger_standing().unwrap().backlog.problems, 1);
     }
 }
+
+#[test]
+fn whoever_comes_late_to_a_connection_asks_nobody_and_opens_no_thread() {
+    both(&meeting(Policy::Ask), |house| {
+        let ada = house.stage.player("Ada");
+        ada.agent().connect(house.ben.me.account, None).unwrap();
+        house.settle();
+        assert_eq!(house.read("pat").len(), 1);
+        let mut late = house.connection();
+        late.topic = Some("0.0.424242".into());
+        let mut first = late.clone();
+        assert!(house.inbox.set_connection(&mut first).unwrap());
+        assert!(!house.inbox.ask_about_connection(&mut late.clone()).unwrap());
+        assert!(!house.inbox.open_connection(&mut late.clone()).unwrap());
+        assert_eq!(house.read("ben").len() + house.read("pat").len(), 0);
+
+        assert!(house.inbox.open_connection(&mut first).unwrap());
+        assert_eq!(house.read("ben")[0].thread_id, first.thread.unwrap());
+        let told = house.read("pat").remove(0);
+        assert_eq!(Some(told.thread_id), first.question);
+        assert!(!house.inbox.open_connection(&mut late).unwrap());
+        assert_eq!(house.read("ben").len() + house.read("pat").len(), 0);
+        assert_eq!(house.connection(), first);
+    });
+}
