@@ -96,7 +96,7 @@ fn each_migration_is_printed_under_its_number_with_what_records_it() {
         assert_eq!(keys(migration), ["name", "sql", "version"]);
         assert_eq!(migration["version"], number);
         let (name, sql) = (text(&migration["name"]), text(&migration["sql"]));
-        assert!(name.starts_with(&format!("000{number}_")), "{name}");
+        assert!(name.starts_with(&format!("{number:04}_")), "{name}");
         let head = format!("-- {name}\n\n{sql}");
         let found = page
             .find(&head)
