@@ -5,12 +5,7 @@ use std::str::FromStr;
 
 use inbox_core::Refusal;
 use inbox_hedera::fee::Amount;
-
-/// How many tinybars are one HBAR.
-const WHOLE: i64 = 100_000_000;
-
-/// How many digits stand behind the point.
-const DIGITS: usize = 8;
+use inbox_ops::config::Tinybars;
 
 /// An amount, kept in tinybars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -31,24 +26,10 @@ impl Hbar {
 impl FromStr for Hbar {
     type Err = Refusal;
 
-    /// `2`, `0.5`: never below zero, and no more digits than there are tinybars.
+    /// As a setting is read: `2`, `0.5`, never below zero, and no more digits than there are tinybars.
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let parse = || {
-            let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-            let is_plain = |digits: &str| {
-                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-            };
-            if !is_plain(whole) || !is_plain(part) || part.len() > DIGITS {
-                return None;
-            }
-            let whole: i64 = whole.parse().ok()?;
-            let part: i64 = format!("{part:0<DIGITS$}").parse().ok()?;
-            whole.checked_mul(WHOLE)?.checked_add(part).map(Hbar)
-        };
-        parse().ok_or_else(|| {
-            Refusal::input(format!("{text:?} is not an amount of HBAR"))
-                .hint("write it as 2 or 0.5; the smallest is 0.00000001")
-        })
+        let Tinybars(tinybars) = text.parse()?;
+        Ok(Hbar(tinybars))
     }
 }
 

@@ -27,6 +27,7 @@ mod link;
 mod pass;
 mod proposal;
 mod spoken;
+mod step;
 mod tell;
 mod tend;
 mod way;

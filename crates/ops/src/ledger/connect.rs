@@ -1,18 +1,15 @@
 //! Connections as threads: whoever is outside has a name here, and what the parties say is mail.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
 use inbox_core::{
-    Address, AgentKind, AgentName, Auth, Code, Kind, Message, Priority, Refusal, ThreadId, limit,
-    name,
+    Address, AgentKind, AgentName, Auth, Code, Kind, Priority, Refusal, ThreadId, limit, name,
 };
-use inbox_store::{
-    Abort, Asking, ConnectionRow, ConnectionState, LedgerRecord, NewMessage, NewThread,
-    RecordState, Step, TopicPlace, TopicRow, Tx,
-};
+use inbox_store::{Abort, ConnectionRow, ConnectionState, NewMessage, NewThread, TopicPlace, Tx};
 use serde_json::{Value, json};
 
 use super::spoken::listeners;
+use super::step::step;
 use crate::call::{Inbox, thread};
 use crate::deliver;
 
@@ -83,50 +80,6 @@ fn enlist(tx: &mut Tx<'_>, row: &ConnectionRow) -> Result<AgentName, Abort> {
     Ok(found)
 }
 
-/// Takes out of the outbox what the topic has, and says so in the thread.
-pub(super) fn confirm(
-    tx: &mut Tx<'_>,
-    topic: &TopicRow,
-    record: &mut LedgerRecord,
-    message: &Message,
-) -> Result<(), Abort> {
-    let row = thread(tx, message.thread_id)?;
-    if !tx.said(topic.topic_no, &row, message)? {
-        record.state = RecordState::Repeated;
-        return Ok(());
-    }
-    record.state = RecordState::Confirmed;
-    let system: AgentName = "system".parse()?;
-    step(tx, row.thread.thread_id, &system, Command::Confirm, None)?;
-    Ok(())
-}
-
-fn step(
-    tx: &mut Tx<'_>,
-    id: ThreadId,
-    agent: &AgentName,
-    command: Command,
-    message: Option<NewMessage>,
-) -> Result<Option<Message>, Abort> {
-    let row = thread(tx, id)?;
-    let asking = Asking {
-        agent: Some(agent.clone()),
-        session: None,
-        token: None,
-        may_override: true,
-    };
-    let facts = tx.facts(&row, &asking)?;
-    let step = Step {
-        agent,
-        session: None,
-        decision: decide(&facts, command, tx.now())?,
-        lease_ms: None,
-        message,
-        turns: None,
-    };
-    Ok(tx.commit_step(row, step)?.message)
-}
-
 /// A text as a message: its first line sums it up.
 fn worded(kind: Kind, text: &str, auth: Auth) -> NewMessage {
     let first = text.lines().find(|line| !line.trim().is_empty());
@@ -182,7 +135,8 @@ impl Inbox {
         deliver::address(tx, self.config(), &mut message, None)?;
         match place {
             Ok(id) => {
-                step(tx, id, from, Command::Append(kind), Some(message))?;
+                let row = thread(tx, id)?;
+                step(tx, row, from, Command::Append(kind), Some(message))?;
                 Ok(id)
             }
             Err(subject) => {
@@ -336,7 +290,8 @@ impl Inbox {
             let problem = format!("the connection on {:?} has no thread", row.topic);
             return Err(Refusal::new(Code::StoreCorrupt, problem).into());
         };
-        let said = step(tx, id, from, Command::Append(Kind::Event), Some(message))?;
+        let row = thread(tx, id)?;
+        let said = step(tx, row, from, Command::Append(Kind::Event), Some(message))?.message;
         let said = said.ok_or_else(|| Refusal::new(Code::Internal, "no message was written"))?;
         Ok(said.uid)
     }

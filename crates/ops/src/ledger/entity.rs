@@ -1,17 +1,16 @@
 //! What is found on an entity's topic: notes and steps of this store's agents are confirmed, those of others become messages on the
 //! entity's own thread, for those whom the note or the routes name.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
 use inbox_core::{
     Address, AgentName, Auth, Code, Entity, Kind, Label, Priority, RefType, Refusal, limit,
 };
-use inbox_store::{
-    Abort, Asking, LedgerRecord, NewMessage, RecordState, Recorded, Step, TopicRow, Tx,
-};
+use inbox_store::{Abort, LedgerRecord, NewMessage, RecordState, Recorded, TopicRow, Tx};
 use inbox_wire::{Payload, Wire};
 use serde_json::Value;
 
+use super::step::step;
 use super::{STATUS, UID, hear};
 use crate::call::Inbox;
 use crate::config::Config;
@@ -244,20 +243,6 @@ fn append(
     let Some(row) = thread_of(tx, entity)? else {
         return Ok(tx.open_thread(from, None, notes_on(entity), message)?);
     };
-    let asking = Asking {
-        agent: Some(from.clone()),
-        session: None,
-        token: None,
-        may_override: false,
-    };
-    let facts = tx.facts(&row, &asking)?;
-    let step = Step {
-        agent: from,
-        session: None,
-        decision: decide(&facts, Command::Append(Kind::Event), tx.now())?,
-        lease_ms: None,
-        message: Some(message),
-        turns: None,
-    };
-    Ok(tx.commit_step(row, step)?)
+    let command = Command::Append(Kind::Event);
+    step(tx, row, from, command, Some(message))
 }

@@ -1,15 +1,16 @@
 //! What is found on the topics becomes part of the store.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
 use inbox_core::{
     Address, AgentName, Auth, Code, Entity, Kind, Label, Message, Priority, RefType, Refusal, limit,
 };
 use inbox_store::{
-    Abort, Asking, LedgerRecord, NewMessage, NewThread, RecordState, Step, TopicPlace, TopicRow, Tx,
+    Abort, LedgerRecord, NewMessage, NewThread, RecordState, TopicPlace, TopicRow, Tx,
 };
 use serde_json::Value;
 
+use super::step::step;
 use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra, follow_entity};
 use crate::call::{Inbox, thread};
 use crate::{deliver, typed};
@@ -91,22 +92,7 @@ impl Inbox {
             && let Some((_, first)) = tx.load_message(first)?
         {
             let row = thread(tx, first.thread_id)?;
-            let asking = Asking {
-                agent: Some(from.clone()),
-                session: None,
-                token: None,
-                may_override: false,
-            };
-            let facts = tx.facts(&row, &asking)?;
-            let step = Step {
-                agent: from,
-                session: None,
-                decision: decide(&facts, Command::Append(kind), tx.now())?,
-                lease_ms: None,
-                message: Some(message),
-                turns: None,
-            };
-            tx.commit_step(row, step)?;
+            step(tx, row, from, Command::Append(kind), Some(message))?;
             return Ok(());
         }
         let new = NewThread {
@@ -139,23 +125,8 @@ pub(super) fn confirm(
     if topic.place == TopicPlace::Role {
         return Ok(());
     }
-    let bridge: AgentName = "system".parse()?;
-    let asking = Asking {
-        agent: Some(bridge.clone()),
-        session: None,
-        token: None,
-        may_override: true,
-    };
-    let facts = tx.facts(&row, &asking)?;
-    let step = Step {
-        agent: &bridge,
-        session: None,
-        decision: decide(&facts, Command::Confirm, tx.now())?,
-        lease_ms: None,
-        message: None,
-        turns: None,
-    };
-    tx.commit_step(row, step)?;
+    let system: AgentName = "system".parse()?;
+    step(tx, row, &system, Command::Confirm, None)?;
     Ok(())
 }
 

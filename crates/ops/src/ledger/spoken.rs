@@ -5,6 +5,7 @@ use inbox_core::{AgentName, MessageId};
 use inbox_store::{Abort, ConnectionRow, ConnectionState, LedgerRecord, RecordState, TopicRow, Tx};
 
 use super::connect::{self, Ending};
+use super::hear;
 use super::link::GRACE_MS;
 use crate::call::Inbox;
 
@@ -32,7 +33,7 @@ impl Inbox {
             && let Some((_, message)) = tx.load_message(id)?
         {
             record.uid = Some(message.uid.clone());
-            return connect::confirm(tx, topic, record, &message);
+            return hear::confirm(tx, topic, record, &message);
         }
         let from = connect::name_of(tx, account)?;
         let uid = self.say_in(tx, &rows, row, &from, text, sort, time_of(record))?;
