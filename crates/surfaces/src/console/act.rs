@@ -57,10 +57,12 @@ fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Ref
             }
             .run(inbox, caller)?;
         }
-        "assign" => {
+        "assign" | "release" => {
+            let to: Option<Address> = fields.parsed("to")?;
             Assign {
                 thread,
-                to: fields.parsed("to")?.into_iter().collect(),
+                // Without anybody it goes back to all who could have claimed it.
+                to: to.into_iter().filter(|_| verb == "assign").collect(),
                 reason: fields.get("reason").map(str::to_owned),
             }
             .run(inbox, caller)?;
