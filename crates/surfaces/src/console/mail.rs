@@ -6,19 +6,11 @@ use inbox_ops::{Ask, AskSort};
 use super::Visit;
 use super::html::{Html, ago, encoded, escape, left, line};
 use super::markdown::markdown;
+use crate::person;
 
 /// A status as a word with a mark, so that it is told without colour.
 pub(super) fn status(status: Status) -> Html {
-    let mark = match status {
-        Status::Pending => "○",
-        Status::Claimed => "◐",
-        Status::InProgress => "●",
-        Status::Blocked => "◼",
-        Status::Done => "✓",
-        Status::Failed => "✕",
-        Status::Cancelled => "–",
-    };
-    let word = status.to_string().replace('_', " ");
+    let (mark, word) = (person::status_mark(status), person::status_word(status));
     Html::new(format!(
         "<span class=\"status {status}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
     ))
@@ -176,23 +168,12 @@ pub(super) struct AskCard {
 
 impl AskCard {
     pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Self {
-        let (word, class, answers): (_, _, &[_]) = match ask.sort {
-            AskSort::Blocked => ("Blocked", "blocked", &[]),
-            AskSort::Approval => (
-                "Approval",
-                "approval",
-                &[
-                    ("approve", "Approve"),
-                    ("reject", "Reject"),
-                    ("dismiss", "Dismiss"),
-                ],
-            ),
-            AskSort::Connection => (
-                "Connection",
-                "connection",
-                &[("accept", "Accept"), ("refuse", "Refuse")],
-            ),
-            AskSort::Question => ("Question", "question", &[]),
+        let (word, answers) = person::wanted(ask.sort);
+        let class = match ask.sort {
+            AskSort::Blocked => "blocked",
+            AskSort::Approval => "approval",
+            AskSort::Connection => "connection",
+            AskSort::Question => "question",
         };
         let message = &ask.message;
         let (summary, body) = said(message);
