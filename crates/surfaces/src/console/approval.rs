@@ -4,49 +4,13 @@ use askama::Template;
 use inbox_core::record::Millis;
 use inbox_core::{Message, Refusal};
 use inbox_ops::config::Tinybars;
-use inbox_ops::{Ask, AskSort};
 use serde_json::Value;
 
 use super::house::network;
 use super::html::{Html, left, line};
-use super::mail::{SYSTEM, agent};
+use super::mail::agent;
 use super::{Visit, written};
-
-/// What can be answered with one click: the word, and its button.
-pub(super) type Answers = Vec<(&'static str, &'static str)>;
-
-const DECISIONS: [(&str, &str); 3] = [
-    ("approve", "Approve"),
-    ("reject", "Reject"),
-    ("dismiss", "Dismiss"),
-];
-
-/// The answers that are one click.
-pub(super) fn answers(ask: &Ask) -> Answers {
-    match ask.sort {
-        AskSort::Blocked | AskSort::Question => Vec::new(),
-        AskSort::Connection => vec![("accept", "Accept"), ("refuse", "Refuse")],
-        AskSort::Approval if is_transaction(&ask.message) => {
-            let given = ask.message.payload_json["decisions"].as_array();
-            let is_given = |word: &str| given.is_none_or(|list| list.iter().any(|it| it == word));
-            let named = DECISIONS.map(|(word, name)| match word {
-                "approve" => (word, "Sign"),
-                _ => (word, name),
-            });
-            named
-                .into_iter()
-                .filter(|(word, _)| is_given(word))
-                .collect()
-        }
-        AskSort::Approval => DECISIONS.to_vec(),
-    }
-}
-
-/// Whether this program asks for a signature. What another calls so is a message like any other.
-fn is_transaction(message: &Message) -> bool {
-    message.from_agent.as_str() == SYSTEM
-        && message.message_type.as_deref() == Some("transaction.approval")
-}
+use crate::person;
 
 struct Side {
     account: String,
@@ -72,7 +36,7 @@ struct Card {
 
 /// What would be signed, where a message asks for that.
 pub(super) fn card(visit: &Visit<'_>, message: &Message) -> Result<Option<Html>, Refusal> {
-    if !is_transaction(message) {
+    if !person::is_transaction(message) {
         return Ok(None);
     }
     let told = &message.payload_json;

@@ -4,22 +4,14 @@ use inbox_core::{Message, Priority, Refusal, Status, Thread};
 use inbox_ops::{Ask, AskSort};
 
 use super::Visit;
-use super::approval::{self, Answers};
+use super::approval;
 use super::html::{Html, ago, encoded, escape, left, line};
 use super::markdown::markdown;
+use crate::person;
 
 /// A status as a word with a mark, so that it is told without colour.
 pub(super) fn status(status: Status) -> Html {
-    let mark = match status {
-        Status::Pending => "○",
-        Status::Claimed => "◐",
-        Status::InProgress => "●",
-        Status::Blocked => "◼",
-        Status::Done => "✓",
-        Status::Failed => "✕",
-        Status::Cancelled => "–",
-    };
-    let word = status.to_string().replace('_', " ");
+    let (mark, word) = (person::status_mark(status), person::status_word(status));
     Html::new(format!(
         "<span class=\"status {status}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
     ))
@@ -72,11 +64,8 @@ pub(super) fn subject(thread: &Thread) -> Html {
 
 /// Whether it is proven who says it. What this program itself says nobody else can: its name is reserved.
 pub(super) fn is_proven(message: &Message) -> bool {
-    message.verified || message.from_agent.as_str() == SYSTEM
+    message.verified || message.from_agent.as_str() == person::SYSTEM
 }
-
-/// Who this program is.
-pub(super) const SYSTEM: &str = "system";
 
 /// What a message says: its line, and its text laid out. A text that begins with the line says it once.
 pub(super) fn said(message: &Message) -> (String, Html) {
@@ -180,18 +169,19 @@ pub(super) struct AskCard {
     pub(super) body: Html,
     pub(super) details: Html,
     /// Answers that are one click, each with its word for the button.
-    pub(super) answers: Answers,
+    pub(super) answers: Vec<person::Button>,
     pub(super) is_verified: bool,
     pub(super) priority: Html,
 }
 
 impl AskCard {
     pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Result<Self, Refusal> {
-        let (word, class) = match ask.sort {
-            AskSort::Blocked => ("Blocked", "blocked"),
-            AskSort::Approval => ("Approval", "approval"),
-            AskSort::Connection => ("Connection", "connection"),
-            AskSort::Question => ("Question", "question"),
+        let (word, _) = person::wanted(ask.sort);
+        let class = match ask.sort {
+            AskSort::Blocked => "blocked",
+            AskSort::Approval => "approval",
+            AskSort::Connection => "connection",
+            AskSort::Question => "question",
         };
         let message = &ask.message;
         let (summary, body) = said(message);
@@ -205,7 +195,7 @@ impl AskCard {
             class,
             subject: subject(&ask.thread),
             who: agent(ask.waiting.as_str()),
-            is_waiting: ask.waiting.as_str() != SYSTEM,
+            is_waiting: ask.waiting.as_str() != person::SYSTEM,
             since: ago(ask.since, visit.now),
             lease: ask.lease_until.map(|until| left(until, visit.now)),
             // Said once is enough.
@@ -216,7 +206,7 @@ impl AskCard {
             },
             body,
             details,
-            answers: approval::answers(ask),
+            answers: person::answers(ask),
             is_verified: is_proven(message),
             priority: priority(message.priority),
         })

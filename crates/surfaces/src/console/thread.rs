@@ -6,11 +6,12 @@ use inbox_core::{Artifact, EventId, Kind, Message, Refusal, Status, ThreadId};
 use inbox_ops::ledger::{Named, Spot};
 use inbox_ops::{Ladder, Operation, Receipts, Show, Waits, Watch};
 
-use super::approval::{self, Answers};
+use super::approval;
 use super::channels::known_addresses;
 use super::html::{Html, ago, left, line};
 use super::mail::{addresses, agent, is_proven, priority, said, status};
 use super::{Visit, payload, written};
+use crate::person;
 
 /// How many messages a page has: the newest, unless all are asked for.
 const PAGE: usize = 50;
@@ -69,7 +70,7 @@ struct One<'a> {
     about: Option<String>,
     /// Whether somebody waits for an answer, and those that are one click.
     is_asked: bool,
-    answers: Answers,
+    answers: Vec<person::Button>,
     guard: &'a str,
 }
 
@@ -163,7 +164,7 @@ pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String,
         },
         about: about.clone(),
         is_asked: ask.is_some() || thread.status == Status::Blocked,
-        answers: ask.map(approval::answers).unwrap_or_default(),
+        answers: ask.map(person::answers).unwrap_or_default(),
         guard: visit.guard,
     })?;
     let subject = if subject.is_empty() {
