@@ -1,6 +1,7 @@
 //! What a person sees and does, the same on the console's pages and in the terminal: marks, words, and the steps behind buttons
 //! and keys. The rules are the operations'.
 
+use inbox_core::text::first_line;
 use inbox_core::{Code, Entity, Kind, Message, Refusal, SessionState, Status, ThreadId};
 use inbox_ops::{Ask, AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
 
@@ -8,9 +9,6 @@ use crate::mcp::ground::Ground;
 
 /// How many of a thread's newest messages count as read by an answer.
 const ANSWERED: usize = 50;
-
-/// The longest line that is made of a text.
-const LINE: usize = 200;
 
 /// A mark that tells a status without colour.
 pub(crate) fn status_mark(status: Status) -> &'static str {
@@ -95,12 +93,6 @@ pub(crate) fn span(millis: i64) -> String {
     }
 }
 
-/// The line that says what a text is about.
-pub(crate) fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().take(LINE).collect()
-}
-
 /// A refusal of what says nothing.
 pub(crate) fn empty(what: &str) -> Refusal {
     Refusal::new(Code::InvalidInput, format!("{what} says something"))
@@ -119,7 +111,7 @@ pub(crate) fn say(
 ) -> Result<(), Refusal> {
     let (summary, body) = match (word, body) {
         (Some(word), body) => (word, body),
-        (None, Some(body)) => (first_line(&body), Some(body)),
+        (None, Some(body)) => (first_line(&body).to_owned(), Some(body)),
         (None, None) => return Err(empty("an answer")),
     };
     let reply = Reply {

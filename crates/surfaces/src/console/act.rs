@@ -1,12 +1,13 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
+use inbox_core::text::first_line;
 use inbox_core::{Address, Kind, MessageId, Refusal, ThreadId};
 use inbox_ops::{Operation, Read, Readdress, Send};
 
 use super::html::encoded;
 use super::{Visit, nothing};
 use crate::mcp::ground::Ground;
-use crate::person::{self, empty, first_line};
+use crate::person::{self, empty};
 
 /// Does what a form asks for: where to go then.
 pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
@@ -44,7 +45,7 @@ fn post(visit: &Visit<'_>, name: &str) -> Result<String, Refusal> {
     let body = visit.fields.get("body").ok_or_else(|| empty("a message"))?;
     let sent = Send {
         to: vec![name.parse::<Address>()?],
-        subject: Some(first_line(body)),
+        subject: Some(first_line(body).to_owned()),
         body: Some(body.to_owned()),
         kind: Some(Kind::Event),
         ..Send::default()
