@@ -361,6 +361,21 @@ statements! {
         RANDOM_OF_EVENT "random_of_event" reads log,
         MESSAGES_BETWEEN "messages_between" reads message_rows thread_rows,
         MESSAGES_OF_EVENTS "messages_of_events" reads message_rows thread_rows,
+        FIND_REACH "find_reach",
+        LIST_REACHES "list_reaches",
+        INSERT_REACH "insert_reach",
+        PASS_REACH "pass_reach",
+        SUM_REACH "sum_reach",
+        REACH_WORKED "reach_worked",
+        REACH_FAILED "reach_failed",
+        INSERT_NOTICE "insert_notice",
+        DUE_NOTICE "due_notice",
+        NEXT_NOTICE "next_notice",
+        TAKE_NOTICE "take_notice",
+        END_NOTICE "end_notice",
+        DELAY_NOTICE "delay_notice",
+        COUNT_NOTICES "count_notices",
+        FORGET_NOTICES "forget_notices",
     }
     differs {
         INSERT_THREAD "insert_thread" "insert_thread",
@@ -455,10 +470,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(8 "0008_doors"),
     migration!(9 "0009_ledger" differs),
     migration!(10 "0010_places" differs),
+    migration!(11 "0011_console" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 10;
+pub const SCHEMA_VERSION: i64 = 11;
 
 #[cfg(test)]
 mod tests {

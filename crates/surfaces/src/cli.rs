@@ -8,7 +8,7 @@ pub(crate) mod config;
 pub(crate) mod far;
 pub(crate) mod find;
 mod local;
-mod operation;
+pub(crate) mod operation;
 pub(crate) mod print;
 pub mod wait;
 

@@ -6,4 +6,5 @@ mod envelope;
 pub mod far;
 pub mod http;
 pub mod mcp;
+mod notify;
 mod person;

@@ -10,6 +10,7 @@ mod hook;
 mod init;
 mod migrate;
 mod monitor;
+mod notify;
 mod presence;
 mod process;
 mod proof;
@@ -44,6 +45,7 @@ pub(crate) const NAMES: &[&str] = &[
     "serve",
     "up",
     "ui",
+    "notify",
     "bridge",
     "verify",
     "proof",
@@ -82,6 +84,7 @@ fn describe(command: Command, name: &str) -> Command {
         "migrate" => migrate::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "ui" => ui::describe(command),
+        "notify" => notify::describe(command),
         "bridge" => bridge::describe(command),
         "verify" => verify::describe(command),
         "proof" => proof::describe(command),
@@ -121,6 +124,7 @@ pub(crate) fn run(
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "ui" => ui::run(matches, context),
+        "notify" => notify::run(matches, context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
         "verify" => verify::run(matches, context),
