@@ -67,9 +67,11 @@ impl AskSort {
     pub(crate) fn of(message: &Message, thread: &Thread) -> Self {
         let named = message.message_type.as_deref().unwrap_or_default();
         let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
-        if begins(GATE) || begins(TRANSACTION) {
+        // Only this program asks about the ledger: whoever else uses its words has a question like any other.
+        let is_own = message.from_agent.as_str() == "system";
+        if begins(GATE) || (is_own && begins(TRANSACTION)) {
             AskSort::Approval
-        } else if begins(CONNECTION) {
+        } else if is_own && begins(CONNECTION) {
             AskSort::Connection
         } else if thread.status == Status::Blocked {
             AskSort::Blocked
