@@ -2,8 +2,11 @@
 import { accessible, assert, begun, blocked, browser, inbox, link, live, open, shot, url } from './stage.mjs';
 import { spawnSync } from 'node:child_process';
 import { corpus } from './hostile.mjs';
+import { a_morning_of_work_is_shown_as_the_documents_show_it } from './pictures.mjs';
 
 const stories = {
+  a_morning_of_work_is_shown_as_the_documents_show_it,
+
   async a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch(chrome) {
     const pages = [];
     for (let i = 0; i < 3; i += 1) pages.push(await open(chrome));
