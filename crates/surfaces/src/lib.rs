@@ -7,3 +7,4 @@ pub mod far;
 pub mod http;
 pub mod mcp;
 mod person;
+mod tui;

@@ -1,13 +1,16 @@
 //! What a person sees and does, the same on the console's pages and in the terminal: marks, words, and the steps behind buttons
 //! and keys. The rules are the operations'.
 
-use inbox_core::{Code, Entity, Kind, Refusal, SessionState, Status, ThreadId};
+use inbox_core::{Code, Entity, Kind, MessageId, Refusal, SessionState, Status, ThreadId};
 use inbox_ops::{AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
 
 use crate::mcp::ground::Ground;
 
 /// How many of a thread's newest messages count as read by an answer.
 const ANSWERED: usize = 50;
+
+/// How many pages of mail are read at once.
+const PAGES: usize = 100;
 
 /// The longest line that is made of a text.
 const LINE: usize = 200;
@@ -141,6 +144,28 @@ pub(crate) fn give(
         reason,
     };
     ground.run(&assign, caller).map(drop)
+}
+
+/// Marks these messages as read, or all there are.
+pub(crate) fn read(
+    ground: &Ground<'_>,
+    caller: &Caller,
+    message: Vec<MessageId>,
+) -> Result<(), Refusal> {
+    let is_all = message.is_empty();
+    let request = Read {
+        limit: is_all.then_some(inbox_core::limit::PAGE_MAX),
+        message,
+        ..Read::default()
+    };
+    // A page of it at a time; each makes the rest smaller.
+    for _ in 0..PAGES {
+        let answer = ground.run(&request, caller)?;
+        if !is_all || answer.messages.is_empty() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a note on what a thread is about.
