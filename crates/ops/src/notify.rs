@@ -97,7 +97,7 @@ pub struct Notice {
     pub person: AgentName,
     /// What of.
     pub about: About,
-    notice_no: i64,
+    number: i64,
     reach_no: i64,
     tries: i64,
     created_at: Millis,
@@ -137,7 +137,7 @@ impl Notice {
             sort: NoticeSort::Test,
             person,
             about: About::Nothing,
-            notice_no: 0,
+            number: 0,
             reach_no: 0,
             tries: 0,
             created_at: now,
@@ -328,7 +328,7 @@ impl Inbox {
                         sort,
                         person: person.clone(),
                         about,
-                        notice_no: row.notice_no,
+                        number: row.notice_no,
                         reach_no: found.reach_no,
                         tries,
                         created_at: row.created_at,
@@ -345,7 +345,7 @@ impl Inbox {
     /// Remembers that a notice was sent.
     pub fn notice_sent(&self, notice: &Notice) -> Result<(), Refusal> {
         let written = self.store().write(|tx| {
-            tx.end_notice(notice.notice_no, NoticeState::Sent)?;
+            tx.end_notice(notice.number, NoticeState::Sent)?;
             Ok(tx.reach_worked(notice.reach_no)?)
         });
         written.map(drop)
@@ -356,10 +356,10 @@ impl Inbox {
         let written = self.store().write(|tx| {
             let patience = self.config().notify.patience_seconds * SECOND;
             if tx.now().0 > notice.created_at.0 + patience + DAY {
-                tx.end_notice(notice.notice_no, NoticeState::GivenUp)?;
+                tx.end_notice(notice.number, NoticeState::GivenUp)?;
             } else {
                 let pause = pause(notice.tries, 5 * SECOND, HOUR);
-                tx.delay_notice(notice.notice_no, pause, problem)?;
+                tx.delay_notice(notice.number, pause, problem)?;
             }
             let reaches = tx.reaches()?;
             let found = reaches
@@ -376,7 +376,7 @@ impl Inbox {
     pub fn notice_left(&self, notice: &Notice) -> Result<(), Refusal> {
         let written = self
             .store()
-            .write(|tx| Ok(tx.delay_notice(notice.notice_no, 0, "")?));
+            .write(|tx| Ok(tx.delay_notice(notice.number, 0, "")?));
         written.map(drop)
     }
 
