@@ -177,9 +177,11 @@ impl Desk {
 fn ask(row: ThreadRow, message: Message) -> Ask {
     let named = message.message_type.as_deref().unwrap_or_default();
     let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
-    let sort = if begins(GATE) || begins(TRANSACTION) {
+    // Only this program asks about the ledger: whoever else uses its words has a question like any other.
+    let is_own = message.from_agent.as_str() == "system";
+    let sort = if begins(GATE) || (is_own && begins(TRANSACTION)) {
         AskSort::Approval
-    } else if begins(CONNECTION) {
+    } else if is_own && begins(CONNECTION) {
         AskSort::Connection
     } else if row.thread.status == Status::Blocked {
         AskSort::Blocked

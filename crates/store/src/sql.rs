@@ -299,6 +299,8 @@ statements! {
         INSERT_OUTBOX "insert_outbox",
         OUTBOX_OF_TOPIC "outbox_of_topic",
         OUTBOX_OF_ENTRY "outbox_of_entry",
+        OUTBOX_HAS_ENTRY "outbox_has_entry",
+        FORGET_CHECK "forget_check",
         SET_OUTBOX "set_outbox",
         DELETE_OUTBOX "delete_outbox",
         COUNT_OUTBOX "count_outbox",

@@ -5,6 +5,7 @@
 
 mod act;
 mod agents;
+mod approval;
 mod channels;
 mod flow;
 mod house;
@@ -113,7 +114,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         ["agents"] => agents::list(visit)?,
         ["agents", name] => agents::one(visit, name)?,
         ["threads"] => threads::page(visit)?,
-        ["threads", id] => thread::page(visit, id)?,
+        ["threads", id] => thread::page(visit, &desk, id)?,
         ["channels"] => channels::list(visit)?,
         ["channels", name] => channels::one(visit, name)?,
         ["compose"] => channels::compose(visit)?,

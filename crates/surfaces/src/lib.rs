@@ -6,3 +6,4 @@ mod envelope;
 pub mod far;
 pub mod http;
 pub mod mcp;
+mod person;

@@ -38,7 +38,11 @@ fn chromium() -> String {
 
 #[track_caller]
 fn play(story: &str) {
-    let served = Served::start();
+    play_on(&Served::start(), story);
+}
+
+#[track_caller]
+fn play_on(served: &Served, story: &str) {
     let output = Command::new("node")
         .arg(node().join("stories.mjs"))
         .arg(story)
@@ -64,6 +68,15 @@ macro_rules! stories {
             play(stringify!($name));
         })*
     };
+}
+
+#[test]
+fn what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_it() {
+    let served = Served::on_ledger(&["quinn", "ben"]);
+    play_on(
+        &served,
+        "what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_it",
+    );
 }
 
 stories! {

@@ -31,12 +31,7 @@ struct Agents {
 
 /// A state as a word with a mark.
 fn state(state: Option<SessionState>) -> Html {
-    let (word, mark) = match state {
-        Some(SessionState::Alive) => ("alive", "●"),
-        Some(SessionState::Frozen) => ("frozen", "❄"),
-        Some(SessionState::Dead) => ("gone", "○"),
-        None => ("no session", "·"),
-    };
+    let (word, mark) = crate::person::state_mark(state);
     let class = word.replace(' ', "-");
     Html::new(format!(
         "<span class=\"state {class}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"

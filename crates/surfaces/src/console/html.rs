@@ -70,16 +70,7 @@ pub(super) fn left(until: Millis, now: Millis) -> Html {
     ))
 }
 
-/// A length of time in its largest unit.
-pub(super) fn span(millis: i64) -> String {
-    let seconds = millis.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
+pub(super) use crate::person::span;
 
 /// A part of an address's path or query.
 pub(super) fn encoded(text: &str) -> String {
