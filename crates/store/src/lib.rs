@@ -6,6 +6,7 @@
 
 mod apply;
 pub mod bell;
+mod board;
 mod dead;
 mod driver;
 mod error;
@@ -48,12 +49,13 @@ use inbox_core::{Code, EventId, Refusal};
 
 pub use apply::{Recorded, Step};
 use bell::{Bell, Key, Listener};
+pub use board::Heard;
 pub use dead::{Intake, Undelivered};
 use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
-pub use flow::Happening;
+pub use flow::{Happening, Piece};
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
