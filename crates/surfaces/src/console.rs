@@ -108,7 +108,7 @@ const SECTIONS: [(&str, &str, &str); 9] = [
 
 /// Makes a page.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
-    let desk = Desk {}.run(visit.inbox, visit.caller)?;
+    let desk = Desk::default().run(visit.inbox, visit.caller)?;
     let path: Vec<&str> = visit.path.iter().map(String::as_str).collect();
     let (asks, unread) = (desk.asks.len(), desk.unread);
     let (title, main) = match path[..] {

@@ -8,3 +8,4 @@ pub mod http;
 pub mod mcp;
 mod notify;
 mod person;
+mod tui;

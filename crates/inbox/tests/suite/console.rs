@@ -21,6 +21,7 @@ fn node() -> &'static Path {
             ("stage.mjs", include_str!("console/stage.mjs")),
             ("cards.mjs", include_str!("console/cards.mjs")),
             ("hostile.mjs", include_str!("console/hostile.mjs")),
+            ("pictures.mjs", include_str!("console/pictures.mjs")),
         ] {
             std::fs::write(folder.join(name), text).expect("it can be written");
         }
@@ -81,6 +82,7 @@ fn what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_
 }
 
 stories! {
+    a_morning_of_work_is_shown_as_the_documents_show_it
     a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch
     an_approval_is_given_by_one_click
     a_channel_is_written_into_and_words_are_found

@@ -27,6 +27,8 @@ pub(crate) enum Parsed {
         /// What every command takes.
         globals: Globals,
     },
+    /// No command, where that opens the console.
+    Bare(Globals),
     /// Help or a version, to be printed.
     Text(String),
 }
@@ -78,6 +80,18 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         name,
         matches,
         globals,
+    })
+}
+
+/// What is said where no command is: nothing but what every command takes.
+pub(crate) fn bare(argv: &[OsString]) -> Option<Globals> {
+    let base = base().subcommand_required(false);
+    let matches = base.try_get_matches_from(argv).ok()?;
+    let text = |id: &str| matches.get_one::<String>(id).cloned();
+    Some(Globals {
+        db: text("db"),
+        agent: text("agent"),
+        session: text("session"),
     })
 }
 

@@ -117,7 +117,7 @@ fn ended(child: &mut Child, until: Instant, over: &AtomicBool) -> Result<ExitSta
         match found {
             Some(Ok(None)) if over.load(Ordering::SeqCst) => break Some(Late::Stopped),
             Some(Ok(None)) if Instant::now() >= until => break Some(Late::TooLong),
-            Some(Ok(None)) | Some(Err(rustix::io::Errno::INTR)) => std::thread::sleep(LOOK),
+            Some(Ok(None) | Err(rustix::io::Errno::INTR)) => std::thread::sleep(LOOK),
             _ => break None,
         }
     };

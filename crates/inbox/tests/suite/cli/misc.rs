@@ -55,6 +55,7 @@ const COMMANDS: &[&str] = &[
     "serve",
     "up",
     "ui",
+    "tui",
     "notify",
     "token",
     "completions",

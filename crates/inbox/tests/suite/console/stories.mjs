@@ -3,9 +3,11 @@ import { accessible, assert, begun, blocked, browser, inbox, link, live, open, s
 import { spawnSync } from 'node:child_process';
 import { cards } from './cards.mjs';
 import { corpus } from './hostile.mjs';
+import { a_morning_of_work_is_shown_as_the_documents_show_it } from './pictures.mjs';
 
 const stories = {
   ...cards,
+  a_morning_of_work_is_shown_as_the_documents_show_it,
 
   async a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch(chrome) {
     const pages = [];

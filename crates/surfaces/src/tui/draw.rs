@@ -1,0 +1,468 @@
+//! The whole screen: the lists and the thread between a line of tabs and a line of keys.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::{Position, Rect};
+use ratatui_core::text::{Line, Span};
+
+use super::app::{App, Draft, Tab, Writing};
+use super::dialog::{Dialog, choices};
+use super::editor::Editor;
+use super::lists::Row;
+use super::paint::{
+    self, ALARM, BOLD, DIM, GOOD, HEADING, HERE, NAME, PLAIN, WAITS, cut, framed, safe, span,
+    spread, wrapped,
+};
+
+/// Below this there is no room for anything.
+const SMALLEST: (u16, u16) = (30, 8);
+
+/// The most columns of a dialog.
+const DIALOG: u16 = 72;
+
+/// What keys there are.
+const HELP: &[(&str, &str)] = &[
+    ("1 2 3, Tab", "For you, Agents, Threads"),
+    ("j k, ↓ ↑", "move; Space and PgUp by pages, g G to the ends"),
+    ("Enter, Esc", "open what is chosen, and go back"),
+    ("a", "answer: whoever waits goes on"),
+    ("r", "reply, without answering"),
+    ("y n d", "approve, reject, dismiss; accept, refuse"),
+    ("c", "claim for: give the work to another"),
+    ("x", "call it off"),
+    ("e E", "mark a message, or all mail, as read"),
+    ("N", "note on what the thread is about"),
+    ("/ s", "search; threads by where they stand"),
+    ("J K", "move the thread beside the list"),
+    ("q", "leave; Ctrl-Z for a while"),
+];
+
+impl App {
+    /// Draws everything. Where the cursor is, if something is written.
+    pub(super) fn draw(&mut self, buffer: &mut Buffer) -> Option<Position> {
+        let area = buffer.area;
+        self.size = (area.width, area.height);
+        if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+            let text = Line::raw("too small: make this window larger");
+            paint::line(buffer, area, 0, &text);
+            return None;
+        }
+        self.draw_tabs(buffer, area);
+        paint::rule(buffer, area, 1);
+        let mut bottom = area.height - 1;
+        self.draw_keys(buffer, area, bottom);
+        let notice = self.notice_lines(usize::from(area.width));
+        for line in notice.iter().rev() {
+            bottom -= 1;
+            paint::line(buffer, area, bottom, line);
+        }
+        let mut cursor = None;
+        if let Some(draft) = &self.draft {
+            let height = (bottom / 2).clamp(4, 14).min(bottom.saturating_sub(3));
+            bottom -= height;
+            let at = Rect::new(0, bottom, area.width, height);
+            cursor = self.draw_draft(buffer, at, draft);
+        }
+        let main = Rect::new(0, 2, area.width, bottom.saturating_sub(2));
+        self.draw_main(buffer, main);
+        if let Some(dialog) = &self.dialog {
+            cursor = self.draw_dialog(buffer, area, dialog);
+        }
+        cursor
+    }
+
+    fn draw_tabs(&self, buffer: &mut Buffer, area: Rect) {
+        let mut left = vec![Span::raw(" ")];
+        for (index, tab) in Tab::ALL.into_iter().enumerate() {
+            let style = if tab == self.tab {
+                HERE.patch(BOLD)
+            } else {
+                PLAIN
+            };
+            left.push(Span::styled(
+                format!(" {} {} ", index + 1, tab.name()),
+                style,
+            ));
+            let asks = self.desk.as_ref().map_or(0, |desk| desk.asks.len());
+            if tab == Tab::You && asks > 0 {
+                left.push(Span::styled(format!("({asks})"), WAITS));
+            }
+            left.push(Span::raw(" "));
+        }
+        let live = match (&self.trouble, &self.desk) {
+            (Some(_), _) => Span::styled("✕ not live ", ALARM),
+            (None, Some(_)) => Span::styled("● live ", GOOD),
+            (None, None) => Span::styled("… ", DIM),
+        };
+        let right = vec![Span::styled(format!("{} ", self.me), NAME), live];
+        let tabs = spread(left, right, usize::from(area.width));
+        paint::line(buffer, area, 0, &tabs);
+    }
+
+    fn draw_keys(&self, buffer: &mut Buffer, area: Rect, row: u16) {
+        let keys: &[(&str, &str)] = if self.draft.is_some() {
+            &[
+                ("^S", "send"),
+                ("Esc", "leave, draft kept"),
+                ("PgUp", "read above"),
+            ]
+        } else if self.dialog.is_some() {
+            &[("Enter", "does it"), ("Esc", "leaves")]
+        } else if self.is_in_thread {
+            &[
+                ("a", "answer"),
+                ("r", "reply"),
+                ("c", "claim for"),
+                ("x", "call off"),
+                ("Esc", "back"),
+                ("?", "keys"),
+                ("q", "leave"),
+            ]
+        } else {
+            match self.tab {
+                Tab::You => &[
+                    ("Enter", "open"),
+                    ("a", "answer"),
+                    ("y/n", "decide"),
+                    ("e", "read"),
+                    ("?", "keys"),
+                    ("q", "leave"),
+                ],
+                Tab::Agents => &[
+                    ("Enter", "open"),
+                    ("c", "claim for"),
+                    ("x", "call off"),
+                    ("?", "keys"),
+                    ("q", "leave"),
+                ],
+                Tab::Threads => &[
+                    ("Enter", "open"),
+                    ("/", "search"),
+                    ("s", "status"),
+                    ("c", "claim for"),
+                    ("?", "keys"),
+                    ("q", "leave"),
+                ],
+            }
+        };
+        let mut spans = vec![Span::raw(" ")];
+        for (key, what) in keys {
+            spans.push(Span::styled((*key).to_owned(), BOLD));
+            spans.push(Span::styled(format!(" {what}  "), DIM));
+        }
+        let keys = spread(spans, Vec::new(), usize::from(area.width));
+        paint::line(buffer, area, row, &keys);
+    }
+
+    /// How the last step went, or why nothing can be seen.
+    fn notice_lines(&self, width: usize) -> Vec<Line<'static>> {
+        let (text, hint, is_refusal) = match (&self.notice, &self.trouble) {
+            (Some(notice), _) => (&notice.text, &notice.hint, notice.is_refusal),
+            (None, Some(refusal)) => (&refusal.message, &refusal.hint, true),
+            (None, None) => return Vec::new(),
+        };
+        let (mark, style) = if is_refusal {
+            (" ✕ ", ALARM)
+        } else {
+            (" ✓ ", GOOD)
+        };
+        let mark = if self.doing.is_some() { " … " } else { mark };
+        let mut lines = Vec::new();
+        for (index, line) in wrapped(&safe(text), width.saturating_sub(4))
+            .into_iter()
+            .take(2)
+            .enumerate()
+        {
+            let mark = if index == 0 { mark } else { "   " };
+            lines.push(Line::styled(format!("{mark}{line}"), style));
+        }
+        if !hint.is_empty() {
+            let hint = wrapped(&safe(hint), width.saturating_sub(4));
+            let hint = hint.into_iter().take(2);
+            lines.extend(hint.map(|line| Line::styled(format!("   {line}"), PLAIN)));
+        }
+        lines
+    }
+
+    fn draw_main(&mut self, buffer: &mut Buffer, area: Rect) {
+        if !self.shows_thread() {
+            self.draw_list(buffer, area);
+            return;
+        }
+        if !self.is_wide() {
+            let inner = Rect::new(
+                area.x + 1,
+                area.y,
+                area.width.saturating_sub(2),
+                area.height,
+            );
+            self.draw_thread(buffer, inner);
+            return;
+        }
+        let left = area.width * 9 / 20;
+        self.draw_list(
+            buffer,
+            Rect {
+                width: left,
+                ..area
+            },
+        );
+        let is_here = self.is_in_thread || self.draft.is_some();
+        let (bar, style) = if is_here {
+            ("┃", HEADING)
+        } else {
+            ("│", DIM)
+        };
+        for row in 0..area.height {
+            let at = Rect::new(left, area.y, 1, area.height);
+            paint::line(buffer, at, row, &Line::styled(bar, style));
+        }
+        let right = Rect::new(
+            left + 2,
+            area.y,
+            area.width.saturating_sub(left + 3),
+            area.height,
+        );
+        self.draw_thread(buffer, right);
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect) {
+        let mut area = area;
+        if self.tab == Tab::Threads {
+            let line = self.filter_line(usize::from(area.width));
+            paint::line(buffer, area, 0, &line);
+            area = Rect::new(
+                area.x,
+                area.y + 1,
+                area.width,
+                area.height.saturating_sub(1),
+            );
+        }
+        let width = usize::from(area.width.saturating_sub(3));
+        let rows = self.rows(width);
+        let keys = self.items();
+        let chosen = self.cursors[self.tab as usize].settled(&keys);
+        let mut lines: Vec<(bool, Line<'static>)> = Vec::new();
+        let (mut first, mut last) = (0, 0);
+        for row in rows {
+            match row {
+                Row::Text(line) => lines.push((false, line)),
+                Row::Item(key, item) => {
+                    let is_chosen = Some(&key) == chosen.as_ref();
+                    if is_chosen {
+                        (first, last) = (lines.len(), lines.len() + item.len());
+                    }
+                    lines.extend(item.into_iter().map(|line| (is_chosen, line)));
+                }
+            }
+        }
+        let height = usize::from(area.height);
+        let is_here = !self.is_in_thread && self.draft.is_none();
+        let total = lines.len();
+        let cursor = self.cursor();
+        cursor.settle(&keys);
+        // The heading above the first one is seen with it.
+        let wanted = if first <= 1 { 0 } else { first };
+        cursor.top = cursor.top.min(wanted).max(last.saturating_sub(height));
+        cursor.top = cursor.top.min(total.saturating_sub(height));
+        let seen = lines.into_iter().skip(cursor.top).take(height);
+        for (row, (is_chosen, line)) in (0..).zip(seen) {
+            let mark = match (is_chosen, is_here) {
+                (true, true) => Span::styled("▌", HEADING),
+                (true, false) => Span::styled("│", DIM),
+                (false, _) => Span::raw(" "),
+            };
+            paint::line(buffer, area, row, &Line::from(mark));
+            let mut at = area;
+            at.x += 2;
+            at.width = at.width.saturating_sub(3);
+            let line = if is_chosen && is_here {
+                line.patch_style(BOLD)
+            } else {
+                line
+            };
+            paint::line(buffer, at, row, &line);
+        }
+    }
+
+    fn filter_line(&self, width: usize) -> Line<'static> {
+        let filter = &self.filter;
+        let mut left = vec![
+            Span::styled("  ", DIM),
+            Span::styled(filter.which.word(), BOLD),
+            Span::styled(" threads", DIM),
+        ];
+        if let Some(agent) = &filter.agent {
+            left.push(Span::styled(" of ", DIM));
+            left.push(Span::styled(agent.to_string(), NAME));
+        }
+        if !filter.query.is_empty() {
+            left.push(Span::styled(" with ", DIM));
+            left.push(span(&filter.query, BOLD));
+        }
+        if *filter != super::clerk::Filter::default() {
+            left.push(Span::styled("  Esc shows all", DIM));
+        }
+        spread(left, Vec::new(), width)
+    }
+
+    fn draw_draft(&self, buffer: &mut Buffer, area: Rect, draft: &Draft) -> Option<Position> {
+        let subject = safe(&self.subject(draft.thread));
+        let title = match &draft.writing {
+            Writing::Answer => match self.ask(draft.thread) {
+                Some(ask) => format!("Answer {}: {subject}", ask.waiting),
+                None => format!("Answer: {subject}"),
+            },
+            Writing::Reply => format!("Reply: {subject}"),
+            Writing::Note(about) => format!("Note on {}", safe(about)),
+        };
+        let inner = framed(buffer, area, &title, HEADING);
+        let (rows, (row, column)) = draft.editor.laid_out(usize::from(inner.width));
+        let height = usize::from(inner.height).max(1);
+        let top = (row + 1).saturating_sub(height);
+        for (at, text) in (0..).zip(rows.iter().skip(top).take(height)) {
+            paint::line(buffer, inner, at, &Line::raw(safe(text)));
+        }
+        place(inner, row - top, column)
+    }
+
+    fn draw_dialog(&self, buffer: &mut Buffer, area: Rect, dialog: &Dialog) -> Option<Position> {
+        match dialog {
+            Dialog::Help => {
+                let height = u16::try_from(HELP.len()).unwrap_or(u16::MAX) + 2;
+                let inner = framed(buffer, middle(area, height), "Keys", HEADING);
+                for (row, (keys, what)) in (0..).zip(HELP) {
+                    let line = Line::from(vec![
+                        Span::styled(format!("{keys:<12}"), BOLD),
+                        Span::raw(*what),
+                    ]);
+                    paint::line(buffer, inner, row, &line);
+                }
+                None
+            }
+            Dialog::Leave => {
+                let inner = framed(buffer, middle(area, 4), "Leave?", ALARM);
+                let text = "Something that you wrote is not sent.";
+                paint::line(buffer, inner, 0, &Line::raw(text));
+                let text = "Enter leaves without it, Esc stays";
+                paint::line(buffer, inner, 1, &Line::styled(text, DIM));
+                None
+            }
+            Dialog::Decide {
+                thread,
+                name,
+                reason,
+                ..
+            } => {
+                let title = format!("{name}?");
+                let subject = match self.ask(*thread) {
+                    Some(ask) => safe(&ask.message.summary),
+                    None => safe(&self.subject(*thread)),
+                };
+                let hint = format!("Enter: {}. A word beside it:", name.to_lowercase());
+                asked(buffer, area, &title, &subject, &hint, reason)
+            }
+            Dialog::CallOff { thread, reason } => {
+                let subject = safe(&self.subject(*thread));
+                let hint = "Enter calls it off; whoever holds it is told. Why:";
+                asked(buffer, area, "Call it off?", &subject, hint, reason)
+            }
+            Dialog::Search { words } => {
+                let hint = "Words, \"a phrase\", from:NAME";
+                asked(buffer, area, "Search", hint, "", words)
+            }
+            Dialog::Give { thread, to, index } => self.draw_give(buffer, area, *thread, to, *index),
+        }
+    }
+
+    fn draw_give(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        thread: inbox_core::ThreadId,
+        to: &Editor,
+        index: usize,
+    ) -> Option<Position> {
+        let found = choices(self.agents.as_ref(), &to.text());
+        let height = area.height.saturating_sub(4).min(14);
+        let title = format!("Claim for: {}", safe(&self.subject(thread)));
+        let inner = framed(buffer, middle(area, height), &title, HEADING);
+        let cursor = field(buffer, inner, 0, to);
+        let room = usize::from(inner.height.saturating_sub(2));
+        let top = (index + 1).saturating_sub(room);
+        for (row, (at, choice)) in (1..).zip(found.iter().enumerate().skip(top).take(room)) {
+            let (mark, style) = if at == index {
+                ("▌ ", BOLD)
+            } else {
+                ("  ", PLAIN)
+            };
+            let line = spread(
+                vec![Span::styled(mark, HEADING), span(&choice.address, style)],
+                vec![span(&choice.about, DIM)],
+                usize::from(inner.width),
+            );
+            paint::line(buffer, inner, row, &line);
+        }
+        let hint = match (self.agents.is_some(), found.is_empty()) {
+            (false, _) => "looking …",
+            (true, true) => "Enter gives it to what is typed",
+            (true, false) => "↑ ↓ choose · Enter gives it · ^T back to whom it was for",
+        };
+        let last = inner.height.saturating_sub(1);
+        paint::line(
+            buffer,
+            inner,
+            last,
+            &Line::styled(cut(hint, usize::from(inner.width)), DIM),
+        );
+        cursor
+    }
+}
+
+/// The middle of an area, so high.
+fn middle(area: Rect, height: u16) -> Rect {
+    let width = area.width.saturating_sub(4).min(DIALOG);
+    let height = height.min(area.height);
+    Rect::new(
+        (area.width - width) / 2,
+        (area.height - height) / 2,
+        width,
+        height,
+    )
+}
+
+/// A dialog with one line to write.
+fn asked(
+    buffer: &mut Buffer,
+    area: Rect,
+    title: &str,
+    about: &str,
+    hint: &str,
+    editor: &Editor,
+) -> Option<Position> {
+    let height = if hint.is_empty() { 4 } else { 5 };
+    let inner = framed(buffer, middle(area, height), title, HEADING);
+    let width = usize::from(inner.width);
+    paint::line(buffer, inner, 0, &Line::styled(cut(about, width), BOLD));
+    if !hint.is_empty() {
+        paint::line(buffer, inner, 1, &Line::styled(cut(hint, width), DIM));
+    }
+    field(buffer, inner, inner.height.saturating_sub(1), editor)
+}
+
+/// One line that is written, its end in sight.
+fn field(buffer: &mut Buffer, area: Rect, row: u16, editor: &Editor) -> Option<Position> {
+    let room = usize::from(area.width.saturating_sub(2));
+    let (rows, (at, column)) = editor.laid_out(room);
+    let text = rows.get(at).map_or("", String::as_str);
+    let line = Line::from(vec![Span::styled("› ", HEADING), Span::raw(safe(text))]);
+    paint::line(buffer, area, row, &line);
+    place(area, usize::from(row), column + 2)
+}
+
+fn place(area: Rect, row: usize, column: usize) -> Option<Position> {
+    let row = u16::try_from(row).ok()?;
+    let column = u16::try_from(column)
+        .ok()?
+        .min(area.width.saturating_sub(1));
+    Some(Position::new(area.x + column, area.y + row))
+}
