@@ -68,7 +68,7 @@ fn an_approval_is_given_with_two_keys() {
     let waiting = desk.spawn(words(
         "wait-reply --agent ops --thread thr_1 --timeout-seconds 60",
     ));
-    let mut terminal = Terminal::open(&desk, "", (80, 24));
+    let terminal = Terminal::open(&desk, "", (80, 24));
     terminal.sees("▲ Approval   Deploy v2");
     terminal.types("y");
     terminal.sees("Approve?");
@@ -83,7 +83,7 @@ fn an_approval_is_given_with_two_keys() {
 fn work_is_claimed_for_another_and_called_off() {
     let (desk, _) = blocked();
     desk.ok("session start --agent quinn --session s1");
-    let mut terminal = Terminal::open(&desk, "", (80, 24));
+    let terminal = Terminal::open(&desk, "", (80, 24));
     terminal.sees("Which auth?");
     terminal.types("2");
     terminal.sees("└ ◼ blocked  Add posts");
@@ -114,7 +114,7 @@ fn work_is_claimed_for_another_and_called_off() {
 #[test]
 fn what_others_do_is_seen_without_a_key() {
     let (desk, lease) = blocked();
-    let mut terminal = Terminal::open(&desk, "", (120, 30));
+    let terminal = Terminal::open(&desk, "", (120, 30));
     terminal.sees("Which auth?");
     desk.ok("send --from ops --to ada --kind event --priority urgent --subject Disk~is~full");
     terminal.sees("Disk is full urgent");
@@ -188,7 +188,7 @@ fn a_fault_behind_it_is_told_and_does_not_end_it() {
 fn through_a_server_it_is_the_same() {
     let served = Served::start();
     let lease = block(&served.desk);
-    let secret = served.token("ada", "--scope override");
+    let secret = served.token("ada", "--scope read,write,override");
     let waiting = served.desk.spawn(words(&format!(
         "wait-reply --lease {lease} --thread thr_1 --timeout-seconds 60"
     )));
@@ -250,7 +250,7 @@ fn who_looks_is_the_person_or_who_is_named() {
     terminal.sees("inbox --agent ada in a terminal");
     assert_eq!(terminal.ends(), 30);
     let nothing = Sandbox::empty(INBOX);
-    let mut terminal = Terminal::open(&nothing, "", (100, 24));
+    let terminal = Terminal::open(&nothing, "", (100, 24));
     terminal.sees("store_not_found");
     terminal.sees("hint: inbox init makes one here");
     assert!(!terminal.was_taken());

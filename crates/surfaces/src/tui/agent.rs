@@ -44,7 +44,8 @@ impl App {
         ];
         lines.push(Line::default());
         for (what, value) in facts {
-            if !value.trim().is_empty() && !(what == "name" && value == name.as_str()) {
+            let is_said = what == "name" && value == name.as_str();
+            if !value.trim().is_empty() && !is_said {
                 let what = Span::styled(format!("{what:<9}"), DIM);
                 lines.push(spread(vec![what, span(&value, PLAIN)], Vec::new(), width));
             }

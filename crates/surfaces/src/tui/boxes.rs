@@ -1,6 +1,7 @@
 //! What is drawn over the rest or below it: dialogs, and the text that is being written.
 
 use inbox_core::ThreadId;
+use inbox_ops::Ask;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::{Line, Span};
@@ -8,7 +9,10 @@ use ratatui_core::text::{Line, Span};
 use super::app::{App, Draft, Writing};
 use super::dialog::{Dialog, choices};
 use super::editor::Editor;
-use super::paint::{self, ALARM, BOLD, DIM, HEADING, PLAIN, cut, framed, safe, span, spread};
+use super::paint::{
+    self, ALARM, BOLD, DIM, HEADING, PLAIN, cut, framed, safe, span, spread, wrapped,
+};
+use super::payload::sections;
 
 /// The most columns of a dialog.
 const DIALOG: u16 = 72;
@@ -16,7 +20,7 @@ const DIALOG: u16 = 72;
 /// What keys there are.
 const HELP: &[(&str, &str)] = &[
     ("1 2 3, Tab", "For you, Agents, Threads"),
-    ("j k, ↓ ↑", "move; Space and PgUp by pages, g G to the ends"),
+    ("j k, ↓ ↑", "move; Space by pages, g G to the ends"),
     ("Enter, Esc", "open what is chosen, and go back"),
     ("a", "answer: whoever waits goes on"),
     ("r", "reply, without answering"),
@@ -90,21 +94,26 @@ impl App {
                 ..
             } => {
                 let title = format!("{name}?");
-                let subject = match self.ask(*thread) {
-                    Some(ask) => safe(&ask.message.summary),
-                    None => safe(&self.subject(*thread)),
-                };
+                let width = usize::from(middle(area, 0).width.saturating_sub(4));
+                let mut about = vec![safe(&self.subject(*thread))];
+                // Nobody should say yes to what is not in sight.
+                if let Some(Ask { message, .. }) = self.ask(*thread) {
+                    about = wrapped(&safe(&message.summary), width);
+                    about.extend(wrapped(&message.body, width));
+                    let entries = sections(&message.payload_json, width);
+                    about.extend(entries.into_iter().map(|entry| entry.text));
+                }
                 let hint = format!("Enter: {}. A word beside it:", name.to_lowercase());
-                asked(buffer, area, &title, &subject, &hint, reason)
+                asked(buffer, area, &title, &about, &hint, reason)
             }
             Dialog::CallOff { thread, reason } => {
-                let subject = safe(&self.subject(*thread));
+                let subject = [safe(&self.subject(*thread))];
                 let hint = "Enter calls it off; whoever holds it is told. Why:";
                 asked(buffer, area, "Call it off?", &subject, hint, reason)
             }
             Dialog::Search { words } => {
-                let hint = "Words, \"a phrase\", from:NAME";
-                asked(buffer, area, "Search", hint, "", words)
+                let hint = "Words that messages have, or \"a phrase\":";
+                asked(buffer, area, "Search", &[], hint, words)
             }
             Dialog::Give { thread, to, index } => self.draw_give(buffer, area, *thread, to, *index),
         }
@@ -141,7 +150,7 @@ impl App {
         let hint = match (self.agents.is_some(), found.is_empty()) {
             (false, _) => "looking …",
             (true, true) => "Enter gives it to what is typed",
-            (true, false) => "↑ ↓ choose · Enter gives it · ^T back to whom it was for",
+            (true, false) => "↑ ↓ choose · Enter gives it · ^T takes it back",
         };
         let last = inner.height.saturating_sub(1);
         paint::line(
@@ -166,22 +175,31 @@ fn middle(area: Rect, height: u16) -> Rect {
     )
 }
 
-/// A dialog with one line to write.
+/// A dialog with one line to write, below what it is about.
 fn asked(
     buffer: &mut Buffer,
     area: Rect,
     title: &str,
-    about: &str,
+    about: &[String],
     hint: &str,
     editor: &Editor,
 ) -> Option<Position> {
-    let height = if hint.is_empty() { 4 } else { 5 };
-    let inner = framed(buffer, middle(area, height), title, HEADING);
+    let most = usize::from(area.height.saturating_sub(6)).max(1);
+    let count = u16::try_from(about.len().min(most)).unwrap_or(1);
+    let inner = framed(buffer, middle(area, count + 4), title, HEADING);
     let width = usize::from(inner.width);
-    paint::line(buffer, inner, 0, &Line::styled(cut(about, width), BOLD));
-    if !hint.is_empty() {
-        paint::line(buffer, inner, 1, &Line::styled(cut(hint, width), DIM));
+    for (row, text) in (0..count).zip(about) {
+        let is_cut = row + 1 == count && about.len() > usize::from(count);
+        let style = if row == 0 { BOLD } else { PLAIN };
+        let line = if is_cut {
+            Line::styled("… more: Esc, and Enter opens the thread", ALARM)
+        } else {
+            Line::styled(cut(text, width), style)
+        };
+        paint::line(buffer, inner, row, &line);
     }
+    let hint = Line::styled(cut(hint, width), DIM);
+    paint::line(buffer, inner, inner.height.saturating_sub(2), &hint);
     field(buffer, inner, inner.height.saturating_sub(1), editor)
 }
 

@@ -3,6 +3,7 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, Tab, Told};
 use super::lists::{ItemKey, Row};
@@ -127,8 +128,20 @@ impl App {
                 ],
             }
         };
+        // Those in the middle give way to the last two.
+        let wide = |(key, what): &(&str, &str)| key.width() + what.width() + 3;
+        let ends = keys.len().saturating_sub(2);
+        let mut room = usize::from(area.width).saturating_sub(1);
+        room = room.saturating_sub(keys[ends..].iter().map(wide).sum());
         let mut spans = vec![Span::raw(" ")];
-        for (key, what) in keys {
+        for (index, (key, what)) in keys.iter().enumerate() {
+            let width = wide(&(key, what));
+            if index < ends && width > room {
+                continue;
+            }
+            if index < ends {
+                room -= width;
+            }
             spans.push(Span::styled((*key).to_owned(), BOLD));
             spans.push(Span::styled(format!(" {what}  "), DIM));
         }

@@ -53,9 +53,11 @@ fn desk() -> Value {
     urgent["priority"] = "urgent".into();
     let mut note = message(12, 4, "ops", "event", "Prefer small steps");
     note["message_type"] = "task.note".into();
+    let mut approval = ask("approval", 2, "ops", "Deploy v2");
+    approval["message"]["payload_json"] = json!({"command": "./deploy.sh"});
     json!({
         "agent_id": "ada",
-        "asks": [ask("blocked", 1, "backend", "Which auth?"), ask("approval", 2, "ops", "Deploy v2")],
+        "asks": [ask("blocked", 1, "backend", "Which auth?"), approval],
         "elsewhere": [ask("blocked", 7, "docs", "Which style?")],
         "mail": [urgent, note, message(13, 5, "backend", "event", "Tests are green")],
         "unread": 3, "unread_is_more": false, "next_event_id": 9,
@@ -260,6 +262,7 @@ fn an_approval_is_given_after_it_is_confirmed() {
     let seen = screen(&mut app);
     has(&seen, "Approve?");
     has(&seen, "Deploy v2");
+    has(&seen, "│ command: ./deploy.sh");
     app.key(&Key::Esc);
     assert!(app.dialog.is_none() && app.doing.is_none());
     let orders = typed(&mut app, "nnot on Friday\r");
@@ -357,6 +360,9 @@ fn threads_are_searched_and_filtered() {
     let mut app = app(80, 24);
     typed(&mut app, "3");
     has(&screen(&mut app), "✓ done        Guide");
+    app.size.0 = 60;
+    has(&screen(&mut app), "? keys  q leave");
+    app.size.0 = 80;
     typed(&mut app, "s");
     assert_eq!(app.filter.which, Which::Open);
     typed(&mut app, "/oauth\r");
