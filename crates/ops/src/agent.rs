@@ -136,6 +136,9 @@ pub struct AgentList {
     /// List only agents of this kind
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
+    /// List only these; repeat for several
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub name: Vec<AgentName>,
     /// Say also what each holds, in which programs it runs, and how much it has not read
     #[serde(default)]
     pub work: bool,
@@ -253,6 +256,9 @@ impl Operation for AgentList {
                 ..details.agent
             });
             let agents = agents.filter(|agent| self.kind.is_none_or(|kind| kind == agent.kind));
+            let is_named =
+                |agent: &Agent| self.name.is_empty() || self.name.contains(&agent.agent_id);
+            let agents = agents.filter(is_named);
             let agents: Vec<Agent> = agents.collect();
             let work = if self.work {
                 work(tx, &agents)?

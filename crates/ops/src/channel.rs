@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use inbox_core::{
     Address, AgentName, EventId, Message, Mode, Refusal, Session, SessionState, limit,
 };
-use inbox_store::{Abort, Tx};
+use inbox_store::{Abort, Heard, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::page::{Cell, Page};
 const USUAL: i64 = 50;
 
 /// How many channels there are at the most.
-const MOST: usize = 500;
+const MOST: i64 = 500;
 
 /// List the channels: every role and tag that was written to or is held, and all
 ///
@@ -85,15 +85,17 @@ impl Operation for ChannelList {
         inbox.read(|tx| {
             let next_event_id = tx.newest_event()?;
             let sessions = living(tx)?;
-            let mut addresses: BTreeSet<Address> = BTreeSet::from([Address::all()]);
-            for mode in [Mode::Role, Mode::Tag] {
-                addresses.extend(tx.addresses(mode)?);
+            let mut heard = tx.heard(MOST)?;
+            if !heard.iter().any(|it| it.address == Address::all()) {
+                heard.push(Heard {
+                    address: Address::all(),
+                    latest: None,
+                });
             }
             let mut channels = Vec::new();
-            for address in addresses.into_iter().take(MOST) {
-                let found = tx.posted_to(&address, EventId(i64::MAX), 1)?;
-                let at = found.first().map(|(event, _)| *event);
-                let channel = channel(address, &sessions, found.into_iter().next());
+            for Heard { address, latest } in heard {
+                let at = latest.as_ref().map(|(event, _)| *event);
+                let channel = channel(address, &sessions, latest);
                 channels.push((std::cmp::Reverse(at), channel));
             }
             channels.sort_by(|a, b| (a.0, &a.1.address).cmp(&(b.0, &b.1.address)));

@@ -2,8 +2,10 @@
 //! without a person, and who hears of what.
 
 mod ledger;
+mod notify;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
+pub use notify::{Notify, Rhythm, host as webhook_host};
 
 use std::path::PathBuf;
 
@@ -29,6 +31,8 @@ pub struct Config {
     pub session: SessionDefaults,
     /// When an idle agent is woken.
     pub wake: WakeRules,
+    /// What reaches people elsewhere, and by what.
+    pub notify: Notify,
     /// Whether and how the record lives on a ledger.
     pub ledger: Ledger,
     /// Who hears of what.

@@ -38,6 +38,7 @@ macro_rules! with {
     ($database:ident thread_rows) => { concat!("WITH ", view!(thread_rows), "\n") };
     ($database:ident connection_rows) => { concat!("WITH ", view!(connection_rows), "\n") };
     ($database:ident proposal_rows) => { concat!("WITH ", view!(proposal_rows), "\n") };
+    ($database:ident readers) => { concat!("WITH ", view!(readers), "\n") };
     ($database:ident session_rows) => { concat!("WITH ", view!(session_rows), "\n") };
     ($database:ident thread_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(thread_rows), "\n") };
     (sqlite thread_rows reach log) => {
@@ -97,6 +98,14 @@ macro_rules! view {
             ")"
         )
     };
+    // Asked again and again by one statement, and made once.
+    (readers) => {
+        concat!(
+            "readers AS MATERIALIZED (",
+            include_str!("../sql/views/readers.sql"),
+            ")"
+        )
+    };
     ($name:ident) => {
         concat!(
             stringify!($name),
@@ -122,6 +131,9 @@ macro_rules! is_of_log {
         true
     };
     (unread_rows) => {
+        true
+    };
+    (readers) => {
         true
     };
     (untold_rows) => {
@@ -179,13 +191,18 @@ statements! {
         COUNT_CLAIMS "count_claims",
         CLAIM_BY_TOKEN "claim_by_token",
         REACHED_BY_STATUS "reached_by_status" reads thread_rows,
+        LATEST_POSTS "latest_posts" reads delivered log,
         POSTED_TO "posted_to" reads delivered message_rows,
         STEPS_AFTER "steps_after" reads log,
+        STEPS_OF_RUN "steps_of_run" reads log,
+        WORK_AFTER "work_after" reads log,
+        WORK_OF_RUN "work_of_run",
         TALK_AFTER "talk_after" reads log,
         TIME_OF_EVENT "time_of_event" reads log,
         COUNT_QUEUED "count_queued",
         HELD_THREADS "held_threads" reads thread_rows,
-        ASKED_THREADS "asked_threads" reads thread_rows,
+        BLOCKED_ASKS "blocked_asks" reads message_rows thread_rows,
+        ASKED_THREADS "asked_threads" reads message_rows thread_rows,
         HAS_UNREAD "has_unread",
         LIST_THREADS "list_threads" reads thread_rows reach,
         LIST_CHANGED "list_changed" reads thread_rows reach log,
@@ -193,6 +210,8 @@ statements! {
         EVENT_OF_ENTRY "event_of_entry" reads log,
         LATEST_EVENT_OF_THREAD "latest_event_of_thread" reads log,
         MESSAGES_OF_THREAD "messages_of_thread" reads message_rows,
+        NEWEST_OF_THREAD "newest_of_thread" reads message_rows,
+        NEWEST_EVENTS_OF_THREAD "newest_events_of_thread" reads event_rows,
         LOAD_MESSAGE "load_message" reads message_rows,
         ARTIFACTS_OF_THREAD "artifacts_of_thread" reads log,
         NEXT_REPLY "next_reply" reads message_rows,
@@ -214,6 +233,7 @@ statements! {
         TOUCH_SESSION "touch_session",
         FIND_SESSION "find_session" reads session_rows,
         LIST_SESSIONS "list_sessions" reads session_rows,
+        LABELS_OF_SESSIONS "labels_of_sessions",
         MEMBERSHIPS "memberships",
         INSERT_MEMBERSHIP "insert_membership",
         DELETE_MEMBERSHIPS "delete_memberships",
@@ -223,6 +243,7 @@ statements! {
         SET_ACKED "set_acked",
         UNREAD "unread" reads unread_rows,
         UNREAD_KEYS "unread_keys" reads unread_rows,
+        UNREAD_URGENT "unread_urgent" reads unread_rows,
         UNTOLD "untold" reads untold_rows,
         UNTOLD_KEYS "untold_keys" reads untold_rows,
         TURN_BACK "turn_back" reads log,
@@ -278,6 +299,8 @@ statements! {
         INSERT_OUTBOX "insert_outbox",
         OUTBOX_OF_TOPIC "outbox_of_topic",
         OUTBOX_OF_ENTRY "outbox_of_entry",
+        OUTBOX_HAS_ENTRY "outbox_has_entry",
+        FORGET_CHECK "forget_check",
         SET_OUTBOX "set_outbox",
         DELETE_OUTBOX "delete_outbox",
         COUNT_OUTBOX "count_outbox",
@@ -359,12 +382,28 @@ statements! {
         RANDOM_OF_EVENT "random_of_event" reads log,
         MESSAGES_BETWEEN "messages_between" reads message_rows thread_rows,
         MESSAGES_OF_EVENTS "messages_of_events" reads message_rows thread_rows,
+        FIND_REACH "find_reach",
+        LIST_REACHES "list_reaches",
+        INSERT_REACH "insert_reach",
+        PASS_REACH "pass_reach",
+        SUM_REACH "sum_reach",
+        REACH_WORKED "reach_worked",
+        REACH_FAILED "reach_failed",
+        INSERT_NOTICE "insert_notice",
+        DUE_NOTICE "due_notice",
+        NEXT_NOTICE "next_notice",
+        TAKE_NOTICE "take_notice",
+        END_NOTICE "end_notice",
+        DELAY_NOTICE "delay_notice",
+        COUNT_NOTICES "count_notices",
+        FORGET_NOTICES "forget_notices",
     }
     differs {
         INSERT_THREAD "insert_thread" "insert_thread",
         INSERT_ENTRY "insert_entry" "insert_entry",
         INSERT_DELIVERY "insert_delivery" "insert_delivery",
         UPDATE_THREAD "update_thread" "update_thread",
+        UNREAD_OF_AGENTS "unread_of_agents" "unread_of_agents" reads readers,
         QUEUED "queued" "queued" reads thread_rows,
         TAKE_QUEUED "queued" "take_queued" reads thread_rows,
         LAPSED "lapsed" "lapsed" reads thread_rows,
@@ -453,10 +492,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(8 "0008_doors"),
     migration!(9 "0009_ledger" differs),
     migration!(10 "0010_places" differs),
+    migration!(11 "0011_console" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 10;
+pub const SCHEMA_VERSION: i64 = 11;
 
 #[cfg(test)]
 mod tests {

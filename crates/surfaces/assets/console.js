@@ -70,6 +70,14 @@ const follow = () => {
 };
 if (document.body.dataset.live) follow();
 
+// After a comma another address is offered, too.
+document.addEventListener('input', (event) => {
+  const box = event.target;
+  if (!('many' in box.dataset) || !box.list) return;
+  const begun = /^.*,\s*|^/.exec(box.value)[0];
+  for (const it of box.list.options) { it.dataset.name = it.dataset.name || it.value; it.value = begun + it.dataset.name; }
+});
+
 // Keys.
 const items = () => [...document.querySelectorAll('[data-item]')];
 const here = () => items().findIndex((it) => it === document.activeElement || it.contains(document.activeElement));

@@ -5,6 +5,7 @@
 
 mod act;
 mod agents;
+mod approval;
 mod channels;
 mod flow;
 mod house;
@@ -105,7 +106,7 @@ const SECTIONS: [(&str, &str, &str); 9] = [
 
 /// Makes a page.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
-    let desk = Desk {}.run(visit.inbox, visit.caller)?;
+    let desk = Desk::default().run(visit.inbox, visit.caller)?;
     let path: Vec<&str> = visit.path.iter().map(String::as_str).collect();
     let (asks, unread) = (desk.asks.len(), desk.unread);
     let (title, main) = match path[..] {
@@ -113,7 +114,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         ["agents"] => agents::list(visit)?,
         ["agents", name] => agents::one(visit, name)?,
         ["threads"] => threads::page(visit)?,
-        ["threads", id] => thread::page(visit, id)?,
+        ["threads", id] => thread::page(visit, &desk, id)?,
         ["channels"] => channels::list(visit)?,
         ["channels", name] => channels::one(visit, name)?,
         ["compose"] => channels::compose(visit)?,

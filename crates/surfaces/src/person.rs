@@ -1,8 +1,9 @@
 //! What a person sees and does, the same on the console's pages and in the terminal: marks, words, and the steps behind buttons
 //! and keys. The rules are the operations'.
 
-use inbox_core::{Code, Entity, Kind, MessageId, Refusal, SessionState, Status, ThreadId};
-use inbox_ops::{AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
+use inbox_core::text::first_line;
+use inbox_core::{Code, Entity, Kind, Message, MessageId, Refusal, SessionState, Status, ThreadId};
+use inbox_ops::{Ask, AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
 
 use crate::mcp::ground::Ground;
 
@@ -11,9 +12,6 @@ const ANSWERED: usize = 50;
 
 /// How many pages of mail are read at once.
 const PAGES: usize = 100;
-
-/// The longest line that is made of a text.
-const LINE: usize = 200;
 
 /// A mark that tells a status without colour.
 pub(crate) fn status_mark(status: Status) -> &'static str {
@@ -44,7 +42,7 @@ pub(crate) fn state_mark(state: Option<SessionState>) -> (&'static str, &'static
 }
 
 /// What a sort of question is called, and the answers that need no writing, each with its word for a button.
-pub(crate) fn wanted(sort: AskSort) -> (&'static str, &'static [(&'static str, &'static str)]) {
+pub(crate) fn wanted(sort: AskSort) -> (&'static str, &'static [Button]) {
     match sort {
         AskSort::Blocked => ("Blocked", &[]),
         AskSort::Approval => (
@@ -60,6 +58,33 @@ pub(crate) fn wanted(sort: AskSort) -> (&'static str, &'static [(&'static str, &
     }
 }
 
+/// An answer that needs no writing: its word, and what its button says.
+pub(crate) type Button = (&'static str, &'static str);
+
+/// Who this program is, when it says something by itself.
+pub(crate) const SYSTEM: &str = "system";
+
+/// The answers to a question that need no writing. Only what can be read can be signed.
+pub(crate) fn answers(ask: &Ask) -> Vec<Button> {
+    let (_, usual) = wanted(ask.sort);
+    if ask.sort != AskSort::Approval || !is_transaction(&ask.message) {
+        return usual.to_vec();
+    }
+    let given = ask.message.payload_json["decisions"].as_array();
+    let is_given = |word: &str| given.is_none_or(|list| list.iter().any(|it| it == word));
+    let named = usual.iter().map(|&(word, name)| match word {
+        "approve" => (word, "Sign"),
+        _ => (word, name),
+    });
+    named.filter(|(word, _)| is_given(word)).collect()
+}
+
+/// Whether this program asks for a signature. What another calls so is a message like any other.
+pub(crate) fn is_transaction(message: &Message) -> bool {
+    message.from_agent.as_str() == SYSTEM
+        && message.message_type.as_deref() == Some("transaction.approval")
+}
+
 /// A length of time in its largest unit.
 pub(crate) fn span(millis: i64) -> String {
     let seconds = millis.max(0) / 1000;
@@ -69,12 +94,6 @@ pub(crate) fn span(millis: i64) -> String {
         3600..86_400 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
     }
-}
-
-/// The line that says what a text is about.
-pub(crate) fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().take(LINE).collect()
 }
 
 /// A refusal of what says nothing.
@@ -95,7 +114,7 @@ pub(crate) fn say(
 ) -> Result<(), Refusal> {
     let (summary, body) = match (word, body) {
         (Some(word), body) => (word, body),
-        (None, Some(body)) => (first_line(&body), Some(body)),
+        (None, Some(body)) => (first_line(&body).to_owned(), Some(body)),
         (None, None) => return Err(empty("an answer")),
     };
     let reply = Reply {

@@ -21,6 +21,8 @@ mod house;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod notify;
+#[cfg(test)]
 mod packages;
 mod reference;
 #[cfg(test)]

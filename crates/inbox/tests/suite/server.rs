@@ -39,6 +39,19 @@ impl Served {
         Served { desk, child, url }
     }
 
+    /// Serves a store with these agents, whose record lives on a ledger beside it.
+    pub(crate) fn on_ledger(agents: &[&str]) -> Served {
+        let desk = Sandbox::new(INBOX);
+        for agent in agents {
+            desk.ok(&format!("agent add {agent}"));
+        }
+        let words = "up --ledger --ledger-ports anywhere --provision --listen 127.0.0.1:0 --json";
+        let mut command = desk.command(words.split_whitespace());
+        command.stderr(Stdio::inherit());
+        let (child, url) = listening(command);
+        Served { desk, child, url }
+    }
+
     /// The address and port.
     fn address(&self) -> &str {
         self.url.split_once("://").expect("a URL").1

@@ -38,9 +38,10 @@ pub struct Holding {
 pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort> {
     let held = tx.held_threads(HELD)?;
     let sessions = tx.sessions(None)?;
+    let names: Vec<AgentName> = agents.iter().map(|it| it.agent_id.clone()).collect();
+    let unread = tx.unread_of(&names, UNREAD)?;
     let mut all = Vec::with_capacity(agents.len());
     for agent in agents {
-        let reader = tx.reader(&agent.agent_id, None)?;
         let mine = held
             .iter()
             .filter(|row| row.holder.as_ref() == Some(&agent.agent_id));
@@ -63,7 +64,7 @@ pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort
         all.push(Work {
             agent_id: agent.agent_id.clone(),
             holds: holds.collect(),
-            unread: tx.count_unread(&reader, UNREAD)?,
+            unread: unread.get(&agent.agent_id).copied().unwrap_or(0),
             clients,
         });
     }

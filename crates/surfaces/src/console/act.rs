@@ -1,12 +1,13 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
+use inbox_core::text::first_line;
 use inbox_core::{Address, Kind, MessageId, Refusal, ThreadId};
 use inbox_ops::{Operation, Readdress, Send};
 
 use super::html::encoded;
 use super::{Visit, nothing};
 use crate::mcp::ground::Ground;
-use crate::person::{self, empty, first_line};
+use crate::person::{self, empty};
 
 /// Does what a form asks for: where to go then.
 pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
@@ -31,6 +32,8 @@ fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Ref
             person::say(&ground, caller, thread, verb == "answer", word, body)?;
         }
         "cancel" => person::call_off(&ground, caller, thread, text("reason"))?,
+        // Without anybody it goes back to all who could have claimed it.
+        "release" => person::give(&ground, caller, thread, None, text("reason"))?,
         "assign" => person::give(&ground, caller, thread, fields.get("to"), text("reason"))?,
         "note" => person::note(&ground, caller, fields.get("ref"), text("body"))?,
         _ => return Err(nothing(&visit.path.join("/"))),
@@ -42,7 +45,7 @@ fn post(visit: &Visit<'_>, name: &str) -> Result<String, Refusal> {
     let body = visit.fields.get("body").ok_or_else(|| empty("a message"))?;
     let sent = Send {
         to: vec![name.parse::<Address>()?],
-        subject: Some(first_line(body)),
+        subject: Some(first_line(body).to_owned()),
         body: Some(body.to_owned()),
         kind: Some(Kind::Event),
         ..Send::default()

@@ -5,7 +5,7 @@ use inbox_core::{Address, Mode, Priority, Refusal};
 use inbox_ops::{AgentList, Channel, ChannelList, ChannelShow, Operation};
 
 use super::html::{Html, ago, encoded, line};
-use super::mail::{agent, said};
+use super::mail::{agent, is_proven, said};
 use super::{Visit, written};
 
 struct ChannelLine {
@@ -110,7 +110,7 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
                 summary,
                 body,
                 at: ago(message.created_at, visit.now),
-                is_verified: message.verified,
+                is_verified: is_proven(message),
             })
             .collect(),
         before: found.before_event.map(|event| event.0),
@@ -129,14 +129,17 @@ struct Compose<'a> {
     guard: &'a str,
 }
 
-pub(super) fn compose(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+/// Everybody and everything that mail can be addressed to.
+pub(super) fn known_addresses(visit: &Visit<'_>) -> Result<Vec<String>, Refusal> {
     let agents = AgentList::default().run(visit.inbox, visit.caller)?.agents;
-    let mut known: Vec<String> = agents
-        .iter()
-        .map(|agent| agent.agent_id.to_string())
-        .collect();
     let channels = ChannelList {}.run(visit.inbox, visit.caller)?.channels;
-    known.extend(channels.iter().map(|channel| channel.address.to_string()));
+    let names = agents.iter().map(|agent| agent.agent_id.to_string());
+    let addresses = channels.iter().map(|channel| channel.address.to_string());
+    Ok(names.chain(addresses).collect())
+}
+
+pub(super) fn compose(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let known = known_addresses(visit)?;
     let priorities = Priority::ALL
         .iter()
         .map(|priority| (priority.to_string(), *priority == Priority::Normal));

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use inbox_core::Refusal;
+use inbox_ops::ledger::Check;
 use inbox_ops::{DeadLetters, Operation};
 use inbox_store::RecordState;
 
@@ -55,13 +56,52 @@ struct TopicLine {
 
 #[derive(Template)]
 #[template(path = "ledger.html")]
-struct Ledger {
+struct Ledger<'a> {
     network: Option<String>,
     waiting: i64,
     since: Option<Html>,
     problems: i64,
     topics: Vec<TopicLine>,
     records: Vec<(&'static str, i64)>,
+    check: Option<Checked>,
+    guard: &'a str,
+}
+
+/// What the last comparison of the store with its topics found.
+struct Checked {
+    begun: Html,
+    is_over: bool,
+    check: Check,
+    named: Vec<(Option<String>, String)>,
+}
+
+impl Checked {
+    fn of(visit: &Visit<'_>, check: Check) -> Self {
+        let mut named = Vec::new();
+        for found in &check.named {
+            // A message that is gone leads nowhere.
+            let thread = found.message.and_then(|id| visit.inbox.kept_as(id).ok());
+            let place = thread.map(|kept| {
+                let message = &kept.message;
+                format!("/threads/{}#{}", message.thread_id, message.message_id)
+            });
+            named.push((place, line(&found.what)));
+        }
+        Checked {
+            begun: ago(check.begun_at, visit.now),
+            is_over: check.ended_at.is_some(),
+            named,
+            check,
+        }
+    }
+}
+
+/// The name of the network that the record lives on. One that a file describes is called by it.
+pub(super) fn network(visit: &Visit<'_>) -> Option<String> {
+    let named = visit.inbox.config().ledger.network.as_ref()?;
+    let path = std::path::Path::new(named);
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    Some(line(stem.unwrap_or(named)))
 }
 
 pub(super) fn ledger(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
@@ -70,8 +110,12 @@ pub(super) fn ledger(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         let found = standing.records.iter().find(|(other, _)| other == state);
         found.map_or(0, |(_, count)| *count)
     };
+    let check = visit.inbox.last_check()?;
+    let check = check.map(|check| Checked::of(visit, check));
     let main = written(&Ledger {
-        network: visit.inbox.config().ledger.network.clone(),
+        check,
+        guard: visit.guard,
+        network: network(visit),
         waiting: standing.backlog.count,
         since: standing.backlog.since.map(|since| ago(since, visit.now)),
         problems: standing.backlog.problems,

@@ -1,9 +1,10 @@
 //! How messages, questions and threads look wherever they stand.
 
-use inbox_core::{Message, Priority, Status, Thread};
+use inbox_core::{Message, Priority, Refusal, Status, Thread};
 use inbox_ops::{Ask, AskSort};
 
 use super::Visit;
+use super::approval;
 use super::html::{Html, ago, encoded, escape, left, line};
 use super::markdown::markdown;
 use crate::person;
@@ -59,6 +60,11 @@ pub(super) fn subject(thread: &Thread) -> Html {
         thread.thread_id,
         escape(&text)
     ))
+}
+
+/// Whether it is proven who says it. What this program itself says nobody else can: its name is reserved.
+pub(super) fn is_proven(message: &Message) -> bool {
+    message.verified || message.from_agent.as_str() == person::SYSTEM
 }
 
 /// What a message says: its line, and its text laid out. A text that begins with the line says it once.
@@ -136,7 +142,7 @@ impl MailLine {
             from: agent(message.from_agent.as_str()),
             to: addresses(&message.to),
             priority: priority(message.priority),
-            is_verified: message.verified,
+            is_verified: is_proven(message),
             sort: line(
                 message
                     .message_type
@@ -155,20 +161,22 @@ pub(super) struct AskCard {
     pub(super) class: &'static str,
     pub(super) subject: Html,
     pub(super) who: Html,
+    /// Whether who asks waits: this program does not.
+    pub(super) is_waiting: bool,
     pub(super) since: Html,
     pub(super) lease: Option<Html>,
     pub(super) summary: String,
     pub(super) body: Html,
     pub(super) details: Html,
     /// Answers that are one click, each with its word for the button.
-    pub(super) answers: &'static [(&'static str, &'static str)],
+    pub(super) answers: Vec<person::Button>,
     pub(super) is_verified: bool,
     pub(super) priority: Html,
 }
 
 impl AskCard {
-    pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Self {
-        let (word, answers) = person::wanted(ask.sort);
+    pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Result<Self, Refusal> {
+        let (word, _) = person::wanted(ask.sort);
         let class = match ask.sort {
             AskSort::Blocked => "blocked",
             AskSort::Approval => "approval",
@@ -177,12 +185,17 @@ impl AskCard {
         };
         let message = &ask.message;
         let (summary, body) = said(message);
-        AskCard {
+        let (body, details) = match approval::card(visit, message)? {
+            Some(card) => (card, Html::default()),
+            None => (body, super::payload::sections(&message.payload_json)),
+        };
+        Ok(AskCard {
             key: ask.thread.thread_id.to_string(),
             word,
             class,
             subject: subject(&ask.thread),
             who: agent(ask.waiting.as_str()),
+            is_waiting: ask.waiting.as_str() != person::SYSTEM,
             since: ago(ask.since, visit.now),
             lease: ask.lease_until.map(|until| left(until, visit.now)),
             // Said once is enough.
@@ -192,10 +205,10 @@ impl AskCard {
                 summary
             },
             body,
-            details: super::payload::sections(&message.payload_json),
-            answers,
-            is_verified: message.verified,
+            details,
+            answers: person::answers(ask),
+            is_verified: is_proven(message),
             priority: priority(message.priority),
-        }
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use inbox_core::{Priority, Refusal};
-use inbox_ops::Waits;
+use inbox_ops::{Ask, Waits};
 
 use super::html::Html;
 use super::mail::{AskCard, MailLine};
@@ -22,7 +22,9 @@ struct You<'a> {
 }
 
 pub(super) fn page(visit: &Visit<'_>, desk: &Waits) -> Result<(String, Html), Refusal> {
-    let card = |ask| AskCard::of(visit, ask);
+    let cards = |asks: &[Ask]| -> Result<Vec<_>, Refusal> {
+        asks.iter().map(|ask| AskCard::of(visit, ask)).collect()
+    };
     let (mut urgent, mut notes, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for message in &desk.mail {
         let line = MailLine::of(visit, message);
@@ -36,8 +38,8 @@ pub(super) fn page(visit: &Visit<'_>, desk: &Waits) -> Result<(String, Html), Re
         }
     }
     let main = written(&You {
-        asks: desk.asks.iter().map(card).collect(),
-        elsewhere: desk.elsewhere.iter().map(card).collect(),
+        asks: cards(&desk.asks)?,
+        elsewhere: cards(&desk.elsewhere)?,
         urgent,
         notes,
         rest,

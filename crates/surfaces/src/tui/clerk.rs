@@ -184,7 +184,7 @@ fn fresh() -> Option<Label> {
 }
 
 fn look(ground: &Ground<'_>, caller: &Caller, wish: Wish) -> Result<Looked, Refusal> {
-    let desk = ground.run(&Desk {}, caller)?;
+    let desk = ground.run(&Desk::default(), caller)?;
     let agents = AgentList {
         work: true,
         ..AgentList::default()

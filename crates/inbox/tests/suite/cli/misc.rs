@@ -56,6 +56,7 @@ const COMMANDS: &[&str] = &[
     "up",
     "ui",
     "tui",
+    "notify",
     "token",
     "completions",
     "man",
