@@ -8,6 +8,7 @@ mod agent;
 mod app;
 mod boxes;
 mod clerk;
+mod deal;
 mod dialog;
 mod draw;
 mod ears;

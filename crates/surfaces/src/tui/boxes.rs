@@ -7,12 +7,12 @@ use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::{Line, Span};
 
 use super::app::{App, Draft, Writing};
+use super::deal::carried;
 use super::dialog::{Dialog, choices};
 use super::editor::Editor;
 use super::paint::{
     self, ALARM, BOLD, DIM, HEADING, PLAIN, cut, framed, safe, span, spread, wrapped,
 };
-use super::payload::sections;
 
 /// The most columns of a dialog.
 const DIALOG: u16 = 72;
@@ -100,7 +100,7 @@ impl App {
                 if let Some(Ask { message, .. }) = self.ask(*thread) {
                     about = wrapped(&safe(&message.summary), width);
                     about.extend(wrapped(&message.body, width));
-                    let entries = sections(&message.payload_json, width);
+                    let entries = carried(message, self.now, width);
                     about.extend(entries.into_iter().map(|entry| entry.text));
                 }
                 let hint = format!("Enter: {}. A word beside it:", name.to_lowercase());

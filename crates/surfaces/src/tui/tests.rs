@@ -278,6 +278,24 @@ fn an_approval_is_given_after_it_is_confirmed() {
 }
 
 #[test]
+fn what_cannot_be_read_cannot_be_signed() {
+    let mut app = app(80, 24);
+    let mut signs = ask("approval", 1, "system", "Sign schedule 0.0.5");
+    signs["message"]["message_type"] = "transaction.approval".into();
+    signs["message"]["payload_json"] = json!({"decisions": ["reject", "dismiss"], "does": []});
+    let mut desk = desk();
+    desk["asks"] = json!([signs]);
+    app.looked(Ok(looked(desk)));
+    typed(&mut app, "y");
+    has(&screen(&mut app), "it can only be: reject, dismiss");
+    typed(&mut app, "d");
+    has(&screen(&mut app), "what it would do:");
+    has(&screen(&mut app), "cannot be read");
+    let step = step(&typed(&mut app, "\r"));
+    assert!(matches!(step, Step::Say { word: Some(word), .. } if word == "dismiss"));
+}
+
+#[test]
 fn work_is_given_to_whoever_is_typed_or_chosen() {
     let mut app = app(80, 24);
     typed(&mut app, "c");
