@@ -8,8 +8,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
 use super::app::{App, Reading};
+use super::deal::carried;
 use super::paint::{self, BOLD, DIM, NAME, PLAIN, WAITS, safe, span, spread, wrapped};
-use super::payload::sections;
 use super::rows::{ago, left, priority, status};
 
 /// How many of a thread's messages are laid out: the newest.
@@ -162,7 +162,7 @@ fn one(
         text.extend(summary.into_iter().map(|line| Line::styled(line, BOLD)));
     }
     text.extend(wrapped(body, room).into_iter().map(Line::raw));
-    for entry in sections(&message.payload_json, room) {
+    for entry in carried(message, now, room) {
         let (name, value) = entry.text.split_at(entry.name);
         text.push(Line::from(vec![
             Span::styled(name.to_owned(), DIM),
