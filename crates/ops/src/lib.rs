@@ -57,7 +57,8 @@ mod watch;
 
 pub use ack::{Ack, Acked, AckedMessage};
 pub use agent::{
-    AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, Holding, OneAgent, Work,
+    AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, Holding, OneAgent, Received,
+    Work,
 };
 pub use answer::{Answer, Delivery, Leased, Posted, Released, Threads};
 pub use archive::{Archive, Archived};
