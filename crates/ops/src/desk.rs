@@ -47,6 +47,9 @@ pub struct Waits {
     /// The event after which there is more mail; null where there is not.
     #[serde(default)]
     pub mail_after: Option<EventId>,
+    /// The events that the mail came with.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// How much is unread, counted up to 1000.
     pub unread: i64,
     /// Whether there is more than was counted.
@@ -128,12 +131,14 @@ impl Operation for Desk {
                     .any(|ask| ask.message.message_id == message.message_id)
             });
             mail.sort_by_key(|(event, message)| (message.priority.max(Priority::High), *event));
+            let (came_with, mail) = mail.into_iter().unzip();
             let (unread, unread_is_more) = count_unread(tx, &reader)?;
             Ok(Waits {
                 agent_id: agent.clone(),
                 asks,
                 elsewhere,
-                mail: mail.into_iter().map(|(_, message)| message).collect(),
+                mail,
+                came_with,
                 mail_after,
                 unread,
                 unread_is_more,

@@ -5,9 +5,13 @@ use inbox_core::{Agent, AgentKind, AgentName, Refusal, SessionState};
 use inbox_ops::{AgentList, AgentShow, List, Operation, SessionList, Work};
 use serde_json::Value;
 
-use super::html::{Html, ago, left, line};
+use super::html::{Html, ago, left, line, short};
 use super::mail::{self, ThreadLine};
+use super::size::{Part, clip};
 use super::{Visit, payload, written};
+
+/// How many agents a page has.
+const PAGE: usize = 60;
 
 struct AgentLine {
     key: String,
@@ -24,6 +28,7 @@ struct AgentLine {
 #[derive(Template)]
 #[template(path = "agents.html")]
 struct Agents {
+    part: Part,
     people: Vec<AgentLine>,
     alive: Vec<AgentLine>,
     others: Vec<AgentLine>,
@@ -38,26 +43,42 @@ fn state(state: Option<SessionState>) -> Html {
     ))
 }
 
+fn is_there(state: Option<SessionState>) -> bool {
+    matches!(state, Some(SessionState::Alive | SessionState::Frozen))
+}
+
 pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let mut all = AgentList::default().run(visit.inbox, visit.caller)?.agents;
+    // Who is there comes first, then people, then the others.
+    all.sort_by_key(|agent| {
+        let is_there = is_there(agent.state);
+        (!is_there && agent.kind != AgentKind::Human, !is_there)
+    });
+    let from = visit.fields.from();
+    let shown = all.iter().skip(from).take(PAGE);
     let request = AgentList {
         work: true,
+        name: shown.map(|agent| agent.agent_id.clone()).collect(),
         ..AgentList::default()
     };
-    let found = request.run(visit.inbox, visit.caller)?;
+    let part = Part::new(from, request.name.len(), all.len(), PAGE);
+    let found = if request.name.is_empty() {
+        AgentList::default()
+    } else {
+        request
+    };
+    let found = found.run(visit.inbox, visit.caller)?;
     let (mut people, mut alive, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (agent, work) in found.agents.iter().zip(&found.work) {
         let line = AgentLine::of(visit, agent, work);
-        let is_there = matches!(
-            agent.state,
-            Some(SessionState::Alive | SessionState::Frozen)
-        );
         match agent.kind {
             AgentKind::Human => people.push(line),
-            _ if is_there || !work.holds.is_empty() => alive.push(line),
+            _ if is_there(agent.state) || !work.holds.is_empty() => alive.push(line),
             _ => others.push(line),
         }
     }
     let main = written(&Agents {
+        part,
         people,
         alive,
         others,
@@ -86,8 +107,8 @@ impl AgentLine {
                 line(&agent.name)
             },
             state: state(agent.state),
-            labels: line(&labels.join(" ")),
-            clients: line(&work.clients.join(" ")),
+            labels: short(&labels.join(" ")),
+            clients: short(&work.clients.join(" ")),
             holds: holds.collect(),
             unread: match work.unread {
                 0 => String::new(),
@@ -164,12 +185,13 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
             .into_iter()
             .filter_map(|(what, id)| Some((what, id?)))
             .collect(),
-        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)),
-        persona: agent.persona.unwrap_or_default(),
+        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)).0,
+        persona: clip(&agent.persona.unwrap_or_default(), 3_000).into_owned(),
         holds: found
             .holds
             .iter()
             .flatten()
+            .take(30)
             .map(|thread| ThreadLine::of(visit, thread))
             .collect(),
         threads: threads
