@@ -238,21 +238,30 @@ impl Answer for Waits {
         if !self.is_something() {
             return page.line("nothing waits for you".to_owned());
         }
-        if !self.asks.is_empty() {
-            page = page.table(
-                vec!["ANSWER", "WHO WAITS", "SINCE", "WHAT"],
-                rows(&self.asks),
-            );
+        // Headings are for people alone; which table is which is for everybody.
+        let parts = [
+            ("waiting for your answer:", &self.asks),
+            ("waiting for another's answer:", &self.elsewhere),
+        ];
+        for (name, asks) in parts {
+            if !asks.is_empty() {
+                page = page.line(name.to_owned());
+                page = page.table(vec!["THREAD", "WHO WAITS", "SINCE", "WHAT"], rows(asks));
+            }
         }
-        if !self.elsewhere.is_empty() {
-            page = page.table(
-                vec!["WAITS FOR ANOTHER", "WHO", "SINCE", "WHAT"],
-                rows(&self.elsewhere),
-            );
+        if !self.mail.is_empty() {
+            page = page.line(format!(
+                "{}{} unread:",
+                self.unread,
+                if self.unread_is_more { " or more" } else { "" }
+            ));
         }
         for message in &self.mail {
             page = page.header(&crate::glance::Header::of(message.clone()));
         }
-        page
+        match self.mail_after {
+            Some(event) => page.line(format!("more: inbox desk --after-event {event}")),
+            None => page,
+        }
     }
 }
