@@ -255,7 +255,7 @@ statements! {
         SET_BOOKMARK "set_bookmark",
         INSERT_RECEIPT "insert_receipt",
         RECEIPTS_OF "receipts_of",
-        FIRST_ACT_AFTER "first_act_after" reads log,
+        ACTS_AFTER "acts_after" reads log,
         SHIFT_DELIVERIES "shift_deliveries",
         SHIFT_RECIPIENTS "shift_recipients",
         SHIFT_ENTRIES "shift_entries",
