@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use inbox_core::{AgentName, Code, Refusal, SessionId};
 
-pub(crate) use local::{check_ledger, health, proof_of};
+pub(crate) use local::{Doors, check_ledger, health, proof_of};
 use print::Printer;
 
 /// The status by which a hook of Claude Code wakes its session.

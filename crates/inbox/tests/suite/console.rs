@@ -19,6 +19,7 @@ fn node() -> &'static Path {
         for (name, text) in [
             ("stories.mjs", include_str!("console/stories.mjs")),
             ("stage.mjs", include_str!("console/stage.mjs")),
+            ("cards.mjs", include_str!("console/cards.mjs")),
             ("hostile.mjs", include_str!("console/hostile.mjs")),
             ("pictures.mjs", include_str!("console/pictures.mjs")),
         ] {
@@ -93,4 +94,8 @@ stories! {
     a_link_opens_once_and_nobody_else_gets_in
     three_hundred_hostile_messages_do_nothing
     work_is_given_to_another_and_called_off
+    a_card_is_written_and_its_rules_are_told_while_one_types
+    two_who_edit_one_card_lose_nothing
+    a_card_is_edited_without_javascript
+    an_agents_page_has_its_mail_its_sessions_and_what_wakes_it
 }

@@ -32,7 +32,7 @@ use serde_json::json;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
-pub(crate) use doctor::health;
+pub(crate) use doctor::{Doors, health};
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 pub(crate) use verify::{check as check_ledger, proof_of};

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// How long something that must come may take: not a measure of anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What was posted.
 pub(super) struct Posted {

@@ -3,6 +3,8 @@
 mod doors;
 mod far;
 
+pub(crate) use doors::Doors;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
