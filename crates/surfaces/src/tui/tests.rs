@@ -60,7 +60,7 @@ fn desk() -> Value {
         "asks": [ask("blocked", 1, "backend", "Which auth?"), approval],
         "elsewhere": [ask("blocked", 7, "docs", "Which style?")],
         "mail": [urgent, note, message(13, 5, "backend", "event", "Tests are green")],
-        "unread": 3, "unread_is_more": false, "next_event_id": 9,
+        "mail_after": null, "unread": 3, "unread_is_more": false, "next_event_id": 9,
     })
 }
 
