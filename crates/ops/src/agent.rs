@@ -417,6 +417,9 @@ impl Answer for Agents {
     }
 
     fn page(&self) -> Page {
-        Page::default().agents(&self.agents)
+        if self.work.is_empty() {
+            return Page::default().agents(&self.agents);
+        }
+        work::page(&self.agents, &self.work)
     }
 }

@@ -71,6 +71,9 @@ pub struct Posts {
     pub messages: Vec<Message>,
     /// The event before which there is more; null where there is not.
     pub before_event: Option<EventId>,
+    /// The events that the messages came with.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -131,10 +134,12 @@ impl Operation for ChannelShow {
             let before_event = found.last().map(|(event, _)| *event).filter(|_| is_cut);
             let channel = channel(self.id.clone(), &sessions, found.first().cloned());
             found.reverse();
+            let (came_with, messages) = found.into_iter().unzip();
             Ok(Posts {
                 channel,
-                messages: found.into_iter().map(|(_, message)| message).collect(),
+                messages,
                 before_event,
+                came_with,
                 next_event_id,
             })
         })

@@ -47,6 +47,9 @@ pub struct Waits {
     /// The event after which there is more mail; null where there is not.
     #[serde(default)]
     pub mail_after: Option<EventId>,
+    /// The events that the mail came with.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// How much is unread, counted up to 1000.
     pub unread: i64,
     /// Whether there is more than was counted.
@@ -147,12 +150,14 @@ impl Operation for Desk {
                     .any(|ask| ask.message.message_id == message.message_id)
             });
             mail.sort_by_key(|(event, message)| (message.priority.max(Priority::High), *event));
+            let (came_with, mail) = mail.into_iter().unzip();
             let (unread, unread_is_more) = count_unread(tx, &reader)?;
             Ok(Waits {
                 agent_id: agent.clone(),
                 asks,
                 elsewhere,
-                mail: mail.into_iter().map(|(_, message)| message).collect(),
+                mail,
+                came_with,
                 mail_after,
                 unread,
                 unread_is_more,
@@ -239,21 +244,30 @@ impl Answer for Waits {
         if !self.is_something() {
             return page.line("nothing waits for you".to_owned());
         }
-        if !self.asks.is_empty() {
-            page = page.table(
-                vec!["ANSWER", "WHO WAITS", "SINCE", "WHAT"],
-                rows(&self.asks),
-            );
+        // Headings are for people alone; which table is which is for everybody.
+        let parts = [
+            ("waiting for your answer:", &self.asks),
+            ("waiting for another's answer:", &self.elsewhere),
+        ];
+        for (name, asks) in parts {
+            if !asks.is_empty() {
+                page = page.line(name.to_owned());
+                page = page.table(vec!["THREAD", "WHO WAITS", "SINCE", "WHAT"], rows(asks));
+            }
         }
-        if !self.elsewhere.is_empty() {
-            page = page.table(
-                vec!["WAITS FOR ANOTHER", "WHO", "SINCE", "WHAT"],
-                rows(&self.elsewhere),
-            );
+        if !self.mail.is_empty() {
+            page = page.line(format!(
+                "{}{} unread:",
+                self.unread,
+                if self.unread_is_more { " or more" } else { "" }
+            ));
         }
         for message in &self.mail {
             page = page.header(&crate::glance::Header::of(message.clone()));
         }
-        page
+        match self.mail_after {
+            Some(event) => page.line(format!("more: inbox desk --after-event {event}")),
+            None => page,
+        }
     }
 }

@@ -19,6 +19,7 @@ mod keep;
 mod ledger;
 mod location;
 mod mail;
+mod memory;
 mod midst;
 mod moving;
 mod new;
@@ -66,6 +67,7 @@ pub use ledger::{
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
+pub use memory::{MemoryRow, Recalled};
 use midst::Midst;
 pub use moving::{Moved, Progress, known_columns, move_store};
 pub use new::{NewArtifact, NewMessage, NewThread};

@@ -14,13 +14,15 @@ mod html;
 mod mail;
 mod markdown;
 mod payload;
+mod size;
 mod thread;
 mod threads;
+mod whole;
 mod you;
 
 use askama::Template;
 use inbox_core::record::Millis;
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, EventId, Refusal};
 use inbox_ops::{Caller, Desk, Inbox, Operation};
 
 pub(crate) use act::act;
@@ -71,6 +73,17 @@ impl Fields {
             .map(|(_, value)| value.as_str())
     }
 
+    /// A number, where there is one.
+    fn number(&self, name: &str) -> Option<i64> {
+        self.get(name)?.trim().parse().ok()
+    }
+
+    /// Where a page of a list begins.
+    fn from(&self) -> usize {
+        let from = self.number("from").unwrap_or(0);
+        usize::try_from(from).unwrap_or(0).min(100_000)
+    }
+
     /// A value that must be there, read as what it is.
     fn parsed<T>(&self, name: &str) -> Result<Option<T>, Refusal>
     where
@@ -108,8 +121,13 @@ const SECTIONS: [(&str, &str, &str); 9] = [
 
 /// Makes a page.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
-    let desk = Desk::default().run(visit.inbox, visit.caller)?;
     let path: Vec<&str> = visit.path.iter().map(String::as_str).collect();
+    let desk = Desk {
+        // Other pages say how much waits, and not what.
+        limit: Some(if path.is_empty() { you::MAIL } else { 0 }),
+        after_event: visit.fields.number("after").map(EventId),
+    };
+    let desk = desk.run(visit.inbox, visit.caller)?;
     let (asks, unread) = (desk.asks.len(), desk.unread);
     let (title, main) = match path[..] {
         [] => you::page(visit, &desk)?,
@@ -118,6 +136,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         ["agents", name, "card"] => card::page(visit, name)?,
         ["threads"] => threads::page(visit)?,
         ["threads", id] => thread::page(visit, &desk, id)?,
+        ["threads", id, message] => whole::page(visit, id, message)?,
         ["channels"] => channels::list(visit)?,
         ["channels", name] => channels::one(visit, name)?,
         ["compose"] => channels::compose(visit)?,

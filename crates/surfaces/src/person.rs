@@ -8,7 +8,7 @@ use inbox_ops::{Ask, AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
 use crate::mcp::ground::Ground;
 
 /// How many of a thread's newest messages count as read by an answer.
-const ANSWERED: usize = 50;
+const ANSWERED: i64 = 50;
 
 /// How many pages of mail are read at once.
 const PAGES: usize = 100;
@@ -129,10 +129,13 @@ pub(crate) fn say(
         key: None,
         ..caller.clone()
     };
-    let messages = ground.run(&Show::of(thread), &caller)?.messages;
-    let newest = messages.iter().rev().take(ANSWERED);
+    let newest = Show {
+        limit: Some(ANSWERED),
+        ..Show::of(thread)
+    };
+    let newest = ground.run(&newest, &caller)?.messages;
     let read = Read {
-        message: newest.map(|message| message.message_id).collect(),
+        message: newest.iter().rev().map(|it| it.message_id).collect(),
         ..Read::default()
     };
     ground.run(&read, &caller).map(drop)

@@ -4,8 +4,11 @@
 //! [`app::App`] is all of it without a terminal; here it meets one, and the store or the server behind it.
 
 mod act;
+mod agent;
 mod app;
+mod boxes;
 mod clerk;
+mod deal;
 mod dialog;
 mod draw;
 mod ears;
@@ -261,11 +264,10 @@ impl Show {
             Event::Fault => {
                 self.is_looking = false;
                 self.app.doing = None;
-                self.app.refused(
-                    &Refusal::new(Code::Internal, "a fault in inbox ended this step")
-                        .hint("inbox doctor checks the store"),
-                );
-                Vec::new()
+                let fault = Refusal::new(Code::Internal, "a fault in inbox ended this step")
+                    .hint("inbox doctor checks the store");
+                self.app.notice = None;
+                self.app.looked(Err(fault))
             }
         };
         for order in orders {

@@ -64,7 +64,7 @@ impl Size {
 
     /// The same pages with less behind them.
     pub const SMALL: Size = Size {
-        messages: 4_000,
+        messages: 2_000,
         long: 120,
         agents: 200,
         unread: 300,

@@ -29,6 +29,8 @@ mod reference;
 mod server;
 #[cfg(test)]
 mod setup;
+#[cfg(test)]
+mod tui;
 
 /// The binary under test.
 const INBOX: &str = env!("CARGO_BIN_EXE_inbox");

@@ -8,6 +8,7 @@ mod ledger;
 mod load;
 mod mcp;
 mod notices;
+mod pages;
 mod parity;
 mod raw;
 mod secrets;

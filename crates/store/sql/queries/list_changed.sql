@@ -1,7 +1,8 @@
 -- Threads with an event after a cursor, those that changed longest ago first, so that a page that is
--- cut short can go on where it ended. Filters as in list_threads.
+-- cut short can go on where it ended. Filters as in list_threads. The sign has SQLite read what is new, and not all in the order of
+-- threads.
 SELECT v.*, c.latest_event FROM thread_rows v
-  JOIN (SELECT l.thread_no, MAX(l.event_id) AS latest_event FROM log l WHERE l.event_id > $3 GROUP BY l.thread_no) c
+  JOIN (SELECT +l.thread_no AS thread_no, MAX(l.event_id) AS latest_event FROM log l WHERE l.event_id > $3 GROUP BY +l.thread_no) c
     ON c.thread_no = v.thread_no
  WHERE ($4 & (1 << v.status)) <> 0
    AND (CAST($5 AS TEXT) IS NULL OR v.creator_no = (SELECT a.agent_no FROM agents a WHERE a.name = $5))

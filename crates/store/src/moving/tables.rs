@@ -450,6 +450,28 @@ pub(super) static TABLES: &[Table] = &[
         identity: Some("notice_no"),
         ..PLAIN
     },
+    Table {
+        name: "memories",
+        columns: &[
+            "memory_no",
+            "agent_no",
+            "thread_no",
+            "text",
+            "model",
+            "vector",
+            "created_at",
+            "forgotten_at",
+        ],
+        key: &["memory_no"],
+        identity: Some("memory_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "memory_words",
+        columns: &["agent_no", "word", "memory_no", "times"],
+        key: &["agent_no", "word", "memory_no"],
+        ..PLAIN
+    },
 ];
 
 impl Table {

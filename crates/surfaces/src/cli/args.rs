@@ -264,6 +264,7 @@ fn group(name: &str) -> Command {
         "dead-letters" => "See what reached nobody, and give it another address",
         "wire" => "Work with typed, versioned messages",
         "card" => "Work with agents' typed identities",
+        "memory" => "Keep what an agent remembers",
         "token" => "Keep the tokens with which programs call over the network",
         _ => "",
     };
@@ -454,7 +455,7 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
 
 /// Whether a text may be long enough to stand in a file.
 pub(super) fn is_long_text(field: &str) -> bool {
-    matches!(field, "body" | "note" | "persona")
+    matches!(field, "body" | "note" | "persona" | "text")
 }
 
 /// Where a field stands on the command line.
@@ -518,7 +519,7 @@ fn argument(field: &Field) -> Arg {
         Form::Text => {
             let is_prose = matches!(
                 field.name.as_str(),
-                "summary" | "body" | "subject" | "reason" | "note" | "persona"
+                "summary" | "body" | "subject" | "reason" | "note" | "persona" | "text"
             );
             arg.value_name(if is_prose {
                 "TEXT".to_owned()

@@ -44,9 +44,10 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
 
 /// Whether a file or a variable says anything.
 fn is_anything_set(location: Option<&Location>) -> bool {
-    const GROUPS: [&str; 9] = [
+    const GROUPS: [&str; 10] = [
         "EXPIRY_",
         "LEDGER_",
+        "MEMORY_",
         "PRESENCE_",
         "GUARD_",
         "NOTIFY_",

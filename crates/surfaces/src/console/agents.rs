@@ -7,8 +7,9 @@ use inbox_core::{Agent, AgentKind, AgentName, EventId, Refusal, SessionState};
 use inbox_ops::{AgentList, AgentShow, List, Operation, SessionList, Work};
 use serde_json::Value;
 
-use super::html::{Html, ago, encoded, escape, left, line};
+use super::html::{Html, ago, encoded, escape, left, line, short};
 use super::mail::{self, MailLine, ThreadLine};
+use super::size::{Part, clip};
 use super::{Visit, payload, written};
 use crate::cli::Doors;
 
@@ -17,6 +18,9 @@ const LOOKED: usize = 500;
 
 /// How many letters an agent's page has.
 const MAIL: i64 = 15;
+
+/// How many agents a page has.
+const PAGE: usize = 60;
 
 struct AgentLine {
     key: String,
@@ -34,6 +38,7 @@ struct AgentLine {
 #[derive(Template)]
 #[template(path = "agents.html")]
 struct Agents {
+    part: Part,
     people: Vec<AgentLine>,
     alive: Vec<AgentLine>,
     others: Vec<AgentLine>,
@@ -48,12 +53,31 @@ fn state(state: Option<SessionState>) -> Html {
     ))
 }
 
+fn is_there(state: Option<SessionState>) -> bool {
+    matches!(state, Some(SessionState::Alive | SessionState::Frozen))
+}
+
 pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let mut all = AgentList::default().run(visit.inbox, visit.caller)?.agents;
+    // Who is there comes first, then people, then the others.
+    all.sort_by_key(|agent| {
+        let is_there = is_there(agent.state);
+        (!is_there && agent.kind != AgentKind::Human, !is_there)
+    });
+    let from = visit.fields.from();
+    let shown = all.iter().skip(from).take(PAGE);
     let request = AgentList {
         work: true,
+        name: shown.map(|agent| agent.agent_id.clone()).collect(),
         ..AgentList::default()
     };
-    let found = request.run(visit.inbox, visit.caller)?;
+    let part = Part::new(from, request.name.len(), all.len(), PAGE);
+    let found = if request.name.is_empty() {
+        AgentList::default()
+    } else {
+        request
+    };
+    let found = found.run(visit.inbox, visit.caller)?;
     // One question for all of them.
     let sessions = SessionList::default()
         .run(visit.inbox, visit.caller)?
@@ -66,17 +90,14 @@ pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
     let (mut people, mut alive, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (agent, work) in found.agents.iter().zip(&found.work) {
         let line = AgentLine::of(visit, agent, work, doors.get(&agent.agent_id));
-        let is_there = matches!(
-            agent.state,
-            Some(SessionState::Alive | SessionState::Frozen)
-        );
         match agent.kind {
             AgentKind::Human => people.push(line),
-            _ if is_there || !work.holds.is_empty() => alive.push(line),
+            _ if is_there(agent.state) || !work.holds.is_empty() => alive.push(line),
             _ => others.push(line),
         }
     }
     let main = written(&Agents {
+        part,
         people,
         alive,
         others,
@@ -105,8 +126,8 @@ impl AgentLine {
                 line(&agent.name)
             },
             state: state(agent.state),
-            labels: line(&labels.join(" ")),
-            clients: line(&work.clients.join(" ")),
+            labels: short(&labels.join(" ")),
+            clients: short(&work.clients.join(" ")),
             holds: holds.collect(),
             unread: match work.unread {
                 0 => String::new(),
@@ -224,12 +245,13 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
         earlier: received.before.map(|event| event.0),
         is_person: agent.kind == AgentKind::Human,
         has_card: agent.card.is_some(),
-        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)),
-        persona: agent.persona.unwrap_or_default(),
+        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)).0,
+        persona: clip(&agent.persona.unwrap_or_default(), 3_000).into_owned(),
         holds: found
             .holds
             .iter()
             .flatten()
+            .take(30)
             .map(|thread| ThreadLine::of(visit, thread))
             .collect(),
         threads: threads

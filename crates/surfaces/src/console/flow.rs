@@ -6,9 +6,9 @@ use std::fmt::Write;
 use askama::Template;
 use inbox_core::record::Millis;
 use inbox_core::{Refusal, Status};
-use inbox_ops::{Bar, Flow, Flowed, Operation, Part, Spread, Talk};
+use inbox_ops::{Bar, BarStep, Flow, Flowed, Operation, Part, Spread, Talk};
 
-use super::html::{Html, escape, line, span};
+use super::html::{Html, escape, line, short, span};
 use super::{Visit, written};
 
 /// The drawings' width and height in their own units; a page scales them.
@@ -21,6 +21,9 @@ const NAMES: f64 = 240.0;
 
 /// How many of those who talk are drawn.
 const NODES: usize = 24;
+
+/// How many of a thread's steps are drawn: the last.
+const STEPS: usize = 12;
 
 struct Row {
     by: String,
@@ -104,7 +107,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
             .take(50)
             .map(|group| Row {
                 by: group.by.clone(),
-                name: line(&group.name),
+                name: short(&group.name),
                 threads: group.threads,
                 to_claim: shown(group.to_claim),
                 blocked: shown(group.blocked),
@@ -115,13 +118,13 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         bars: found
             .bars
             .iter()
-            .map(|bar| (bar.thread_id.to_string(), line(&bar.subject), told(bar)))
+            .map(|bar| (bar.thread_id.to_string(), short(&bar.subject), told(bar)))
             .collect(),
         graph: graph(&found.talk),
         talk: found
             .talk
             .iter()
-            .map(|it| (line(&it.from), line(&it.to), it.messages))
+            .map(|it| (short(&it.from), short(&it.to), it.messages))
             .collect(),
         is_cut: found.truncated,
         is_empty: found.bars.is_empty() && found.talk.is_empty(),
@@ -243,8 +246,9 @@ fn timeline(found: &Flowed) -> Html {
             y + 12.5,
             escape(&name)
         );
-        for (step, next) in bar.steps.iter().zip(
-            bar.steps
+        let steps = last(bar);
+        for (step, next) in steps.iter().zip(
+            steps
                 .iter()
                 .skip(1)
                 .map(|step| step.from)
@@ -272,14 +276,19 @@ fn timeline(found: &Flowed) -> Html {
     Html::new(svg)
 }
 
+fn last(bar: &Bar) -> &[BarStep] {
+    &bar.steps[bar.steps.len().saturating_sub(STEPS)..]
+}
+
 /// The same in words: each status with how long it lasted.
 fn told(bar: &Bar) -> String {
     let mut words = Vec::new();
-    for (step, next) in bar.steps.iter().zip(bar.steps.iter().skip(1)) {
+    let steps = last(bar);
+    for (step, next) in steps.iter().zip(steps.iter().skip(1)) {
         let lasted = exact(next.from.0 - step.from.0);
         words.push(format!("{} {lasted}", word(step.status)));
     }
-    if let Some(last) = bar.steps.last() {
+    if let Some(last) = steps.last() {
         words.push(word(last.status));
     }
     words.join(", ")
@@ -331,8 +340,8 @@ fn graph(talk: &[Talk]) -> Html {
         let _ = write!(
             svg,
             "<path d=\"M{x1:.1} {y1:.1} Q{cx:.1} {cy:.1} {x2:.1} {y2:.1}\" stroke-width=\"{wide:.1}\"><title>{} to {}: {}</title></path>",
-            escape(&line(&it.from)),
-            escape(&line(&it.to)),
+            escape(&short(&it.from)),
+            escape(&short(&it.to)),
             it.messages
         );
     }

@@ -6,9 +6,17 @@ use inbox_ops::ledger::Check;
 use inbox_ops::{DeadLetters, Operation};
 use inbox_store::RecordState;
 
-use super::html::{Html, ago, line};
+use super::html::{Html, ago, line, short};
 use super::mail::MailLine;
+use super::size::Part;
 use super::{Visit, written};
+
+/// How many letters a page has, and behind how many none is shown.
+const PAGE: usize = 30;
+const MOST_DEAD: usize = 10_000;
+
+/// How many topics are shown.
+const TOPICS: usize = 300;
 
 struct Letter {
     mail: Option<MailLine>,
@@ -21,12 +29,18 @@ struct Letter {
 #[template(path = "dead.html")]
 struct Dead<'a> {
     letters: Vec<Letter>,
+    part: Part,
     guard: &'a str,
 }
 
 pub(super) fn dead(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
-    let found = DeadLetters::default().run(visit.inbox, visit.caller)?;
-    let letters = found.letters.iter().map(|letter| Letter {
+    let from = visit.fields.from().min(MOST_DEAD - PAGE - 1);
+    let request = DeadLetters {
+        limit: i64::try_from(from + PAGE + 1).ok(),
+    };
+    let found = request.run(visit.inbox, visit.caller)?;
+    let shown = found.letters.iter().skip(from).take(PAGE);
+    let letters = shown.map(|letter| Letter {
         mail: letter
             .message
             .as_ref()
@@ -39,8 +53,10 @@ pub(super) fn dead(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
             .map(|row| line(&row.to_string()))
             .unwrap_or_default(),
     });
+    let letters: Vec<_> = letters.collect();
     let main = written(&Dead {
-        letters: letters.collect(),
+        part: Part::new(from, letters.len(), found.letters.len(), PAGE),
+        letters,
         guard: visit.guard,
     })?;
     Ok(("Dead letters".to_owned(), main))
@@ -62,6 +78,7 @@ struct Ledger<'a> {
     since: Option<Html>,
     problems: i64,
     topics: Vec<TopicLine>,
+    more: usize,
     records: Vec<(&'static str, i64)>,
     check: Option<Checked>,
     guard: &'a str,
@@ -123,15 +140,17 @@ pub(super) fn ledger(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
             .iter()
             .map(|state| (state.name(), counted(state)))
             .collect(),
+        more: standing.topics.len().saturating_sub(TOPICS),
         topics: standing
             .topics
             .iter()
+            .take(TOPICS)
             .map(|topic| TopicLine {
                 topic: topic.topic.clone().unwrap_or_default(),
                 place: topic.place.name(),
                 name: line(&topic.name),
                 sequence: topic.sequence,
-                problem: line(topic.problem.as_deref().unwrap_or_default()),
+                problem: short(topic.problem.as_deref().unwrap_or_default()),
             })
             .collect(),
     })?;

@@ -5,8 +5,9 @@ use inbox_ops::{Ask, AskSort};
 
 use super::Visit;
 use super::approval;
-use super::html::{Html, ago, encoded, escape, left, line};
-use super::markdown::markdown;
+use super::html::{Html, ago, encoded, escape, left, line, short};
+use super::markdown::beginning;
+use super::payload::sections;
 use crate::person;
 
 /// A status as a word with a mark, so that it is told without colour.
@@ -36,22 +37,28 @@ pub(super) fn agent(name: &str) -> Html {
     ))
 }
 
+/// How many addresses of a list are named.
+const NAMED: usize = 6;
+
 /// Addresses; those that are names lead to their agents.
 pub(super) fn addresses(list: &[inbox_core::Address]) -> Html {
     let one = |address: &inbox_core::Address| match address.bare_name() {
         Some(name) if name.as_str() != "human" => agent(name.as_str()).to_string(),
         _ => format!(
             "<span class=\"address\">{}</span>",
-            escape(&address.to_string())
+            escape(&short(&address.to_string()))
         ),
     };
-    let list: Vec<String> = list.iter().map(one).collect();
-    Html::new(list.join(", "))
+    let mut shown: Vec<String> = list.iter().take(NAMED).map(one).collect();
+    if let Some(more) = list.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        shown.push(format!("{more} more"));
+    }
+    Html::new(shown.join(", "))
 }
 
 /// A thread's subject, which leads to it.
 pub(super) fn subject(thread: &Thread) -> Html {
-    let text = match line(&thread.subject) {
+    let text = match short(&thread.subject) {
         empty if empty.trim().is_empty() => "(no subject)".to_owned(),
         text => text,
     };
@@ -74,11 +81,30 @@ pub(super) fn said(message: &Message) -> (String, Html) {
         return (line(summary), Html::default());
     }
     let first = body.lines().next().unwrap_or_default().trim();
-    if first == summary {
-        (String::new(), markdown(body))
+    let (text, is_cut) = beginning(body);
+    let summary = if first == summary {
+        String::new()
     } else {
-        (line(summary), markdown(body))
+        line(summary)
+    };
+    (summary, with_rest(message, text, is_cut))
+}
+
+/// The structured content of a message.
+pub(super) fn details(message: &Message) -> Html {
+    let (sections, is_cut) = sections(&message.payload_json);
+    with_rest(message, sections, is_cut)
+}
+
+/// How a text begins, and where the rest of it is.
+fn with_rest(message: &Message, text: Html, is_cut: bool) -> Html {
+    if !is_cut {
+        return text;
     }
+    Html::new(format!(
+        "{text}<p class=\"meta\"><a href=\"/threads/{}/{}\">The whole message</a></p>",
+        message.thread_id, message.message_id
+    ))
 }
 
 /// A row of a list of threads.
@@ -99,7 +125,7 @@ impl ThreadLine {
         let labels: Vec<String> = labels
             .into_iter()
             .filter(|label| !label.is_empty())
-            .map(|label| line(label))
+            .map(|label| short(label))
             .collect();
         ThreadLine {
             key: thread.thread_id.to_string(),
@@ -135,7 +161,7 @@ impl MailLine {
         MailLine {
             id: message.message_id.to_string(),
             thread: message.thread_id.to_string(),
-            summary: match line(&message.summary) {
+            summary: match short(&message.summary) {
                 empty if empty.trim().is_empty() => "(no summary)".to_owned(),
                 text => text,
             },
@@ -143,7 +169,7 @@ impl MailLine {
             to: addresses(&message.to),
             priority: priority(message.priority),
             is_verified: is_proven(message),
-            sort: line(
+            sort: short(
                 message
                     .message_type
                     .as_deref()
@@ -151,6 +177,15 @@ impl MailLine {
             ),
             at: ago(message.created_at, visit.now),
         }
+    }
+}
+
+impl MailLine {
+    /// How many bytes it takes on a page, about.
+    pub(super) fn size(&self) -> usize {
+        let html = [&self.from, &self.to, &self.priority, &self.at];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        700 + html + escape(&self.summary).len() + escape(&self.sort).len()
     }
 }
 
@@ -187,7 +222,7 @@ impl AskCard {
         let (summary, body) = said(message);
         let (body, details) = match approval::card(visit, message)? {
             Some(card) => (card, Html::default()),
-            None => (body, super::payload::sections(&message.payload_json)),
+            None => (body, details(message)),
         };
         Ok(AskCard {
             key: ask.thread.thread_id.to_string(),
@@ -210,5 +245,14 @@ impl AskCard {
             is_verified: is_proven(message),
             priority: priority(message.priority),
         })
+    }
+}
+
+impl AskCard {
+    /// How many bytes it takes on a page, about.
+    pub(super) fn size(&self) -> usize {
+        let html = [&self.subject, &self.who, &self.body, &self.details];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        1_500 + html + escape(&self.summary).len()
     }
 }

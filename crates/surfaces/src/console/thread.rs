@@ -4,20 +4,24 @@ use askama::Template;
 use inbox_core::record::Millis;
 use inbox_core::{Artifact, EventId, Kind, Message, Refusal, Status, ThreadId};
 use inbox_ops::ledger::{Named, Spot};
-use inbox_ops::{Ladder, Operation, Receipts, Show, Waits, Watch};
+use inbox_ops::{Ladder, Operation, Show, Waits};
 
 use super::approval;
 use super::channels::known_addresses;
-use super::html::{Html, ago, left, line};
-use super::mail::{addresses, agent, is_proven, priority, said, status};
-use super::{Visit, payload, written};
+use super::html::{Html, ago, escape, left, line, short};
+use super::mail::{addresses, agent, details, is_proven, priority, said, status};
+use super::size::{self, Room};
+use super::{Visit, written};
 use crate::person;
 
-/// How many messages a page has: the newest, unless all are asked for.
-const PAGE: usize = 50;
+/// How many messages a page has: the newest, or those before an event.
+const PAGE: i64 = 30;
 
-/// How far back each message's readers are looked up.
-const LADDERS: usize = 20;
+/// How many events a page has.
+const EVENTS: i64 = 50;
+
+/// How many of those whom a message reaches are named, and how many of its files.
+const NAMED: usize = 12;
 
 struct Said {
     id: String,
@@ -34,6 +38,7 @@ struct Said {
     auth: String,
     files: Vec<(String, String)>,
     readers: Vec<(String, String)>,
+    more_readers: usize,
     is_question: bool,
     /// Where it stands on the ledger.
     spot: Spot,
@@ -62,7 +67,8 @@ struct One<'a> {
     holder: Option<(Html, Html)>,
     attempts: i64,
     messages: Vec<Said>,
-    earlier: usize,
+    older: Option<i64>,
+    is_newest: bool,
     events: Vec<Happened>,
     is_open: bool,
     is_work: bool,
@@ -76,40 +82,38 @@ struct One<'a> {
 
 pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String, Html), Refusal> {
     let id: ThreadId = id.parse()?;
-    let shown = Show::of(id).run(visit.inbox, visit.caller)?;
-    let events = Watch {
-        thread: Some(id),
-        after_event: Some(EventId(0)),
-        timeout_seconds: Some(0),
-        ..Watch::default()
+    let request = Show {
+        limit: Some(PAGE),
+        before_event: visit.fields.number("before").map(EventId),
+        message: visit.fields.parsed("at")?,
+        receipts: true,
+        events: Some(EVENTS),
+        ..Show::of(id)
     };
-    let nobody = inbox_ops::Caller {
-        agent: None,
-        ..visit.caller.clone()
-    };
-    let events = events.run(visit.inbox, &nobody)?.events;
+    let shown = request.run(visit.inbox, visit.caller)?;
     let thread = &shown.thread;
-    let all = visit.fields.get("all").is_some();
-    let earlier = if all {
-        0
-    } else {
-        shown.messages.len().saturating_sub(PAGE)
-    };
-    let recent = shown.messages.len().saturating_sub(LADDERS);
+    let is_newest = shown.messages.last().map(|it| it.message_id) == thread.latest_message_id;
+    let mut older = shown.before_event;
     let mut messages = Vec::new();
-    let mut known = Known::of(visit, &shown.messages[earlier..])?;
-    for (index, message) in shown.messages.iter().enumerate().skip(earlier) {
-        let ladder = if index >= recent {
-            let request = Receipts {
-                message: message.message_id,
-            };
-            Some(request.run(visit.inbox, visit.caller)?)
-        } else {
-            None
-        };
-        let mut said = Said::of(visit, message, &shown.artifacts, ladder.as_ref())?;
-        known.mark(&mut said, message);
+    let mut room = Room::new(size::PAGE);
+    let numbered = shown.messages.iter().zip(&shown.came_with);
+    for ((message, event), ladder) in numbered.zip(&shown.receipts).rev() {
+        let said = Said::of(visit, message, &shown.artifacts, ladder)?;
+        if !room.take(said.size()) {
+            break;
+        }
+        // What has no room here is on the page before this.
+        older = Some(*event);
         messages.push(said);
+    }
+    if messages.len() == shown.messages.len() {
+        older = shown.before_event;
+    }
+    messages.reverse();
+    let first = shown.messages.len() - messages.len();
+    let mut known = Known::of(visit, &shown.messages[first..])?;
+    for (said, message) in messages.iter_mut().zip(&shown.messages[first..]) {
+        known.mark(said, message);
     }
     let subject = line(&thread.subject);
     let about = match (thread.ref_type, &thread.ref_id) {
@@ -123,8 +127,7 @@ pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String,
     ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
     let is_open = !thread.status.is_final();
-    let first = shown.messages.first();
-    let is_work = first.is_some_and(|first| first.kind == Kind::Task);
+    let is_work = shown.opened_by == Some(Kind::Task);
     let mut asks = desk.asks.iter().chain(&desk.elsewhere);
     let ask = asks.find(|ask| ask.thread.thread_id == id);
     let main = written(&One {
@@ -135,7 +138,7 @@ pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String,
         from: agent(thread.created_by.as_str()),
         to: addresses(&thread.to),
         created: ago(thread.created_at, visit.now),
-        labels: labels.map(|(what, value)| (what, line(&value))).collect(),
+        labels: labels.map(|(what, value)| (what, short(&value))).collect(),
         holder: shown.lease.as_ref().map(|lease| {
             (
                 agent(lease.agent_id.as_str()),
@@ -144,8 +147,10 @@ pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String,
         }),
         attempts: thread.attempts,
         messages,
-        earlier,
-        events: events
+        older: older.map(|event| event.0),
+        is_newest,
+        events: shown
+            .events
             .iter()
             .rev()
             .map(|event| Happened {
@@ -226,7 +231,7 @@ impl Said {
         visit: &Visit<'_>,
         message: &Message,
         artifacts: &[Artifact],
-        ladder: Option<&Ladder>,
+        ladder: &Ladder,
     ) -> Result<Self, Refusal> {
         let files = artifacts
             .iter()
@@ -242,21 +247,22 @@ impl Said {
                     .into_iter()
                     .flatten()
                     .collect();
-                (line(&artifact.path), line(&facts.join(", ")))
+                (short(&artifact.path), short(&facts.join(", ")))
             });
-        let readers = ladder.iter().flat_map(|ladder| &ladder.receipts);
-        let readers = readers.map(|rung| (rung.agent_id.to_string(), rung.step.clone()));
+        let named = ladder.receipts.iter().take(NAMED);
+        let readers = named.map(|rung| (rung.agent_id.to_string(), rung.step.clone()));
+        let more = ladder.receipts.len().saturating_sub(NAMED);
         let (summary, body) = said(message);
         let (body, details) = match approval::card(visit, message)? {
             Some(card) => (card, Html::default()),
-            None => (body, payload::sections(&message.payload_json)),
+            None => (body, details(message)),
         };
         Ok(Said {
             id: message.message_id.to_string(),
             from: agent(message.from_agent.as_str()),
             to: addresses(&message.to),
             kind: message.kind.name(),
-            sort: line(message.message_type.as_deref().unwrap_or_default()),
+            sort: short(message.message_type.as_deref().unwrap_or_default()),
             priority: priority(message.priority),
             summary,
             body,
@@ -264,11 +270,26 @@ impl Said {
             at: ago(message.created_at, visit.now),
             is_verified: is_proven(message),
             auth: message.auth.to_string(),
-            files: files.collect(),
+            files: files.take(NAMED).collect(),
             readers: readers.collect(),
+            more_readers: more,
             is_question: message.kind == Kind::Question,
             spot: Spot::Nowhere,
             doubts: Vec::new(),
         })
+    }
+}
+
+impl Said {
+    /// How many bytes it takes on a page, about.
+    fn size(&self) -> usize {
+        let html = [&self.from, &self.to, &self.body, &self.details];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        let files: usize = self
+            .files
+            .iter()
+            .map(|(path, facts)| path.len() + facts.len())
+            .sum();
+        1_000 + html + escape(&self.summary).len() + 6 * files + 100 * self.readers.len()
     }
 }

@@ -53,9 +53,9 @@ impl App {
             Key::Char('a') => self.write(Writing::Answer),
             Key::Char('r') => self.write(Writing::Reply),
             Key::Char('N') => self.note(),
-            Key::Char('y') => self.decide(0),
-            Key::Char('n') => self.decide(1),
-            Key::Char('d') => self.decide(2),
+            Key::Char('y') => self.decide(&["approve", "accept"]),
+            Key::Char('n') => self.decide(&["reject", "refuse"]),
+            Key::Char('d') => self.decide(&["dismiss"]),
             Key::Char('c') => self.on_thread(|app, thread| {
                 app.open(Dialog::Give {
                     thread,
@@ -219,30 +219,32 @@ impl App {
         }
     }
 
-    /// Approves, rejects and the like: the answer of this number.
-    fn decide(&mut self, number: usize) -> Vec<Order> {
+    /// Approves, rejects and the like: the answer that is one of these words.
+    fn decide(&mut self, words: &[&str]) -> Vec<Order> {
         let asked = self.target().and_then(|id| self.ask(id));
         let Some(ask) = asked else {
             self.say("nothing asks for a decision here: a answers, r replies");
             return Vec::new();
         };
         let thread = ask.thread.thread_id;
-        match person::wanted(ask.sort).1.get(number) {
-            Some((word, name)) => {
-                let (word, name) = ((*word).to_owned(), (*name).to_owned());
-                let reason = Editor::default();
-                self.open(Dialog::Decide {
-                    thread,
-                    word,
-                    name,
-                    reason,
-                })
-            }
-            None => {
-                self.say("this asks for words, and not for a yes or no: a answers");
-                Vec::new()
-            }
+        let answers = person::answers(ask);
+        let found = answers.iter().find(|(word, _)| words.contains(word));
+        if let Some((word, name)) = found {
+            let (word, name) = ((*word).to_owned(), (*name).to_owned());
+            let reason = Editor::default();
+            return self.open(Dialog::Decide {
+                thread,
+                word,
+                name,
+                reason,
+            });
         }
+        let names: Vec<&str> = answers.iter().map(|(_, name)| *name).collect();
+        self.say(match names[..] {
+            [] => "this asks for words, and not for a yes or no: a answers".to_owned(),
+            _ => format!("it can only be: {}", names.join(", ").to_lowercase()),
+        });
+        Vec::new()
     }
 
     /// Begins a step, unless another is under way.

@@ -97,9 +97,17 @@ pub(super) struct Draft {
 /// A line that says how something went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
+    pub(super) sort: Told,
     pub(super) text: String,
     pub(super) hint: String,
-    pub(super) is_refusal: bool,
+}
+
+/// What a notice tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Word,
+    Done,
+    Refused,
 }
 
 /// Everything that the console knows.
@@ -295,17 +303,17 @@ impl App {
 
     pub(super) fn refused(&mut self, refusal: &Refusal) {
         self.notice = Some(Notice {
+            sort: Told::Refused,
             text: refusal.message.clone(),
             hint: refusal.hint.clone(),
-            is_refusal: true,
         });
     }
 
     pub(super) fn say(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice {
+            sort: Told::Word,
             text: text.into(),
             hint: String::new(),
-            is_refusal: false,
         });
     }
 
@@ -315,7 +323,6 @@ impl App {
         match outcome {
             Err(refusal) => self.refused(&refusal),
             Ok(()) => {
-                self.notice = None;
                 let text = self.told(step);
                 if let (Step::Say { word: None, .. } | Step::Note { .. }, Some(draft)) =
                     (step, self.draft.take())
@@ -325,7 +332,11 @@ impl App {
                 if !matches!(step, Step::Read(_)) {
                     self.dialog = None;
                 }
-                self.say(text);
+                self.notice = Some(Notice {
+                    sort: Told::Done,
+                    text,
+                    hint: String::new(),
+                });
             }
         }
         vec![Order::Look]

@@ -3,38 +3,16 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
-use super::app::{App, Draft, Tab, Writing};
-use super::dialog::{Dialog, choices};
-use super::editor::Editor;
-use super::lists::Row;
+use super::app::{App, Tab, Told};
+use super::lists::{ItemKey, Row};
 use super::paint::{
-    self, ALARM, BOLD, DIM, GOOD, HEADING, HERE, NAME, PLAIN, WAITS, cut, framed, safe, span,
-    spread, wrapped,
+    self, ALARM, BOLD, DIM, GOOD, HEADING, HERE, NAME, PLAIN, WAITS, safe, span, spread, wrapped,
 };
 
 /// Below this there is no room for anything.
 const SMALLEST: (u16, u16) = (30, 8);
-
-/// The most columns of a dialog.
-const DIALOG: u16 = 72;
-
-/// What keys there are.
-const HELP: &[(&str, &str)] = &[
-    ("1 2 3, Tab", "For you, Agents, Threads"),
-    ("j k, ↓ ↑", "move; Space and PgUp by pages, g G to the ends"),
-    ("Enter, Esc", "open what is chosen, and go back"),
-    ("a", "answer: whoever waits goes on"),
-    ("r", "reply, without answering"),
-    ("y n d", "approve, reject, dismiss; accept, refuse"),
-    ("c", "claim for: give the work to another"),
-    ("x", "call it off"),
-    ("e E", "mark a message, or all mail, as read"),
-    ("N", "note on what the thread is about"),
-    ("/ s", "search; threads by where they stand"),
-    ("J K", "move the thread beside the list"),
-    ("q", "leave; Ctrl-Z for a while"),
-];
 
 impl App {
     /// Draws everything. Where the cursor is, if something is written.
@@ -57,7 +35,13 @@ impl App {
         }
         let mut cursor = None;
         if let Some(draft) = &self.draft {
-            let height = (bottom / 2).clamp(4, 14).min(bottom.saturating_sub(3));
+            // It grows with what is written, and what it answers stays in sight.
+            let (rows, _) = draft
+                .editor
+                .laid_out(usize::from(area.width.saturating_sub(4)));
+            let rows = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+            let height = rows.saturating_add(3).min(bottom / 2).max(4);
+            let height = height.min(bottom.saturating_sub(3));
             bottom -= height;
             let at = Rect::new(0, bottom, area.width, height);
             cursor = self.draw_draft(buffer, at, draft);
@@ -106,7 +90,7 @@ impl App {
                 ("PgUp", "read above"),
             ]
         } else if self.dialog.is_some() {
-            &[("Enter", "does it"), ("Esc", "leaves")]
+            &[("Enter", "does it"), ("Esc", "back")]
         } else if self.is_in_thread {
             &[
                 ("a", "answer"),
@@ -144,8 +128,20 @@ impl App {
                 ],
             }
         };
+        // Those in the middle give way to the last two.
+        let wide = |(key, what): &(&str, &str)| key.width() + what.width() + 3;
+        let ends = keys.len().saturating_sub(2);
+        let mut room = usize::from(area.width).saturating_sub(1);
+        room = room.saturating_sub(keys[ends..].iter().map(wide).sum());
         let mut spans = vec![Span::raw(" ")];
-        for (key, what) in keys {
+        for (index, (key, what)) in keys.iter().enumerate() {
+            let width = wide(&(key, what));
+            if index < ends && width > room {
+                continue;
+            }
+            if index < ends {
+                room -= width;
+            }
             spans.push(Span::styled((*key).to_owned(), BOLD));
             spans.push(Span::styled(format!(" {what}  "), DIM));
         }
@@ -155,17 +151,16 @@ impl App {
 
     /// How the last step went, or why nothing can be seen.
     fn notice_lines(&self, width: usize) -> Vec<Line<'static>> {
-        let (text, hint, is_refusal) = match (&self.notice, &self.trouble) {
-            (Some(notice), _) => (&notice.text, &notice.hint, notice.is_refusal),
-            (None, Some(refusal)) => (&refusal.message, &refusal.hint, true),
+        let (sort, text, hint) = match (&self.notice, &self.trouble) {
+            (Some(notice), _) => (notice.sort, &notice.text, &notice.hint),
+            (None, Some(refusal)) => (Told::Refused, &refusal.message, &refusal.hint),
             (None, None) => return Vec::new(),
         };
-        let (mark, style) = if is_refusal {
-            (" ✕ ", ALARM)
-        } else {
-            (" ✓ ", GOOD)
+        let (mark, style) = match sort {
+            Told::Word => (" · ", PLAIN),
+            Told::Done => (" ✓ ", GOOD),
+            Told::Refused => (" ✕ ", ALARM),
         };
-        let mark = if self.doing.is_some() { " … " } else { mark };
         let mut lines = Vec::new();
         for (index, line) in wrapped(&safe(text), width.saturating_sub(4))
             .into_iter()
@@ -222,7 +217,10 @@ impl App {
             area.width.saturating_sub(left + 3),
             area.height,
         );
-        self.draw_thread(buffer, right);
+        match self.chosen() {
+            Some(ItemKey::Agent(name)) if !is_here => self.draw_agent(buffer, right, &name),
+            _ => self.draw_thread(buffer, right),
+        }
     }
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -304,165 +302,4 @@ impl App {
         }
         spread(left, Vec::new(), width)
     }
-
-    fn draw_draft(&self, buffer: &mut Buffer, area: Rect, draft: &Draft) -> Option<Position> {
-        let subject = safe(&self.subject(draft.thread));
-        let title = match &draft.writing {
-            Writing::Answer => match self.ask(draft.thread) {
-                Some(ask) => format!("Answer {}: {subject}", ask.waiting),
-                None => format!("Answer: {subject}"),
-            },
-            Writing::Reply => format!("Reply: {subject}"),
-            Writing::Note(about) => format!("Note on {}", safe(about)),
-        };
-        let inner = framed(buffer, area, &title, HEADING);
-        let (rows, (row, column)) = draft.editor.laid_out(usize::from(inner.width));
-        let height = usize::from(inner.height).max(1);
-        let top = (row + 1).saturating_sub(height);
-        for (at, text) in (0..).zip(rows.iter().skip(top).take(height)) {
-            paint::line(buffer, inner, at, &Line::raw(safe(text)));
-        }
-        place(inner, row - top, column)
-    }
-
-    fn draw_dialog(&self, buffer: &mut Buffer, area: Rect, dialog: &Dialog) -> Option<Position> {
-        match dialog {
-            Dialog::Help => {
-                let height = u16::try_from(HELP.len()).unwrap_or(u16::MAX) + 2;
-                let inner = framed(buffer, middle(area, height), "Keys", HEADING);
-                for (row, (keys, what)) in (0..).zip(HELP) {
-                    let line = Line::from(vec![
-                        Span::styled(format!("{keys:<12}"), BOLD),
-                        Span::raw(*what),
-                    ]);
-                    paint::line(buffer, inner, row, &line);
-                }
-                None
-            }
-            Dialog::Leave => {
-                let inner = framed(buffer, middle(area, 4), "Leave?", ALARM);
-                let text = "Something that you wrote is not sent.";
-                paint::line(buffer, inner, 0, &Line::raw(text));
-                let text = "Enter leaves without it, Esc stays";
-                paint::line(buffer, inner, 1, &Line::styled(text, DIM));
-                None
-            }
-            Dialog::Decide {
-                thread,
-                name,
-                reason,
-                ..
-            } => {
-                let title = format!("{name}?");
-                let subject = match self.ask(*thread) {
-                    Some(ask) => safe(&ask.message.summary),
-                    None => safe(&self.subject(*thread)),
-                };
-                let hint = format!("Enter: {}. A word beside it:", name.to_lowercase());
-                asked(buffer, area, &title, &subject, &hint, reason)
-            }
-            Dialog::CallOff { thread, reason } => {
-                let subject = safe(&self.subject(*thread));
-                let hint = "Enter calls it off; whoever holds it is told. Why:";
-                asked(buffer, area, "Call it off?", &subject, hint, reason)
-            }
-            Dialog::Search { words } => {
-                let hint = "Words, \"a phrase\", from:NAME";
-                asked(buffer, area, "Search", hint, "", words)
-            }
-            Dialog::Give { thread, to, index } => self.draw_give(buffer, area, *thread, to, *index),
-        }
-    }
-
-    fn draw_give(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        thread: inbox_core::ThreadId,
-        to: &Editor,
-        index: usize,
-    ) -> Option<Position> {
-        let found = choices(self.agents.as_ref(), &to.text());
-        let height = area.height.saturating_sub(4).min(14);
-        let title = format!("Claim for: {}", safe(&self.subject(thread)));
-        let inner = framed(buffer, middle(area, height), &title, HEADING);
-        let cursor = field(buffer, inner, 0, to);
-        let room = usize::from(inner.height.saturating_sub(2));
-        let top = (index + 1).saturating_sub(room);
-        for (row, (at, choice)) in (1..).zip(found.iter().enumerate().skip(top).take(room)) {
-            let (mark, style) = if at == index {
-                ("▌ ", BOLD)
-            } else {
-                ("  ", PLAIN)
-            };
-            let line = spread(
-                vec![Span::styled(mark, HEADING), span(&choice.address, style)],
-                vec![span(&choice.about, DIM)],
-                usize::from(inner.width),
-            );
-            paint::line(buffer, inner, row, &line);
-        }
-        let hint = match (self.agents.is_some(), found.is_empty()) {
-            (false, _) => "looking …",
-            (true, true) => "Enter gives it to what is typed",
-            (true, false) => "↑ ↓ choose · Enter gives it · ^T back to whom it was for",
-        };
-        let last = inner.height.saturating_sub(1);
-        paint::line(
-            buffer,
-            inner,
-            last,
-            &Line::styled(cut(hint, usize::from(inner.width)), DIM),
-        );
-        cursor
-    }
-}
-
-/// The middle of an area, so high.
-fn middle(area: Rect, height: u16) -> Rect {
-    let width = area.width.saturating_sub(4).min(DIALOG);
-    let height = height.min(area.height);
-    Rect::new(
-        (area.width - width) / 2,
-        (area.height - height) / 2,
-        width,
-        height,
-    )
-}
-
-/// A dialog with one line to write.
-fn asked(
-    buffer: &mut Buffer,
-    area: Rect,
-    title: &str,
-    about: &str,
-    hint: &str,
-    editor: &Editor,
-) -> Option<Position> {
-    let height = if hint.is_empty() { 4 } else { 5 };
-    let inner = framed(buffer, middle(area, height), title, HEADING);
-    let width = usize::from(inner.width);
-    paint::line(buffer, inner, 0, &Line::styled(cut(about, width), BOLD));
-    if !hint.is_empty() {
-        paint::line(buffer, inner, 1, &Line::styled(cut(hint, width), DIM));
-    }
-    field(buffer, inner, inner.height.saturating_sub(1), editor)
-}
-
-/// One line that is written, its end in sight.
-fn field(buffer: &mut Buffer, area: Rect, row: u16, editor: &Editor) -> Option<Position> {
-    let room = usize::from(area.width.saturating_sub(2));
-    let (rows, (at, column)) = editor.laid_out(room);
-    let text = rows.get(at).map_or("", String::as_str);
-    let line = Line::from(vec![Span::styled("› ", HEADING), Span::raw(safe(text))]);
-    paint::line(buffer, area, row, &line);
-    place(area, usize::from(row), column + 2)
-}
-
-fn place(area: Rect, row: usize, column: usize) -> Option<Position> {
-    let row = u16::try_from(row).ok()?;
-    let column = u16::try_from(column)
-        .ok()?
-        .min(area.width.saturating_sub(1));
-    Some(Position::new(area.x + column, area.y + row))
 }

@@ -179,9 +179,8 @@ pub(super) fn server(far: Far, tell: Sender<Event>) -> Result<(), Refusal> {
             ..Watch::default()
         };
         loop {
-            let body = match serde_json::to_string(&watch) {
-                Ok(body) => body,
-                Err(_) => return,
+            let Ok(body) = serde_json::to_string(&watch) else {
+                return;
             };
             match far.call_waiting(&watch, body, &caller, TURN) {
                 Ok(answer) => {

@@ -111,7 +111,7 @@ impl Editor {
                 let (before, after) = self.parts();
                 let rest = before.trim_end_matches(' ');
                 let kept = rest.rfind(' ').map_or(0, |at| at + 1);
-                self.set(&rest[..kept].to_owned(), &after);
+                self.set(&rest[..kept], &after);
             }
             _ => return false,
         }

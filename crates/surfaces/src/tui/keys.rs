@@ -252,7 +252,7 @@ mod tests {
             (b"\x1b[F", Key::End),
             (b"\x1b[3~", Key::Delete),
         ] {
-            assert_eq!(typed(bytes), [key.clone()]);
+            assert_eq!(typed(bytes), std::slice::from_ref(&key));
             let mut keys = Keys::default();
             let mut slowly = Vec::new();
             for &byte in bytes {

@@ -99,7 +99,8 @@ pub(super) fn ask_row(ask: &Ask, now: Millis, width: usize) -> Row {
         Span::styled(ask.waiting.to_string(), NAME),
         Span::styled(format!(" has waited {}", ago(ask.since, now)), PLAIN),
     ];
-    if !ask.message.verified {
+    // Who asks for leave should be who it says.
+    if !ask.message.verified && ask.sort == AskSort::Approval {
         below.push(Span::styled(" unproven", DIM));
     }
     if let Some(until) = ask.lease_until {
@@ -128,9 +129,6 @@ pub(super) fn mail_row(message: &Message, now: Millis, width: usize) -> Row {
     let mut left_side = vec![span(said(&message.summary, ""), PLAIN)];
     left_side.extend(priority(message.priority));
     let mut about = vec![Span::styled(message.from_agent.to_string(), NAME)];
-    if !message.verified {
-        about.push(Span::styled(" unproven", DIM));
-    }
     let to: Vec<String> = message.to.iter().map(ToString::to_string).collect();
     let more = format!(
         " to {} · {}",

@@ -80,6 +80,12 @@ impl Screen {
         }
     }
 
+    /// What would go out.
+    #[cfg(test)]
+    pub(super) fn taken(self) -> String {
+        self.out
+    }
+
     fn style(&mut self, cell: &Cell) {
         self.out.push_str("\x1b[0");
         for (modifier, code) in [

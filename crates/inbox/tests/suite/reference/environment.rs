@@ -86,6 +86,16 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "Set to anything: lean text on a terminal too, as in a pipe",
     ),
     (
+        "TERM",
+        "use",
+        "The terminal; when it is missing or `dumb`, `inbox` without a command opens no console there",
+    ),
+    (
+        "NO_COLOR",
+        "use",
+        "Set to anything: the console in a terminal has no colours; everything is told by marks and words too",
+    ),
+    (
         "INBOX_ALLOW_NETWORK_FS",
         "use",
         "Set to anything: open a store on a network file system, where SQLite's locks may not hold",
