@@ -12,8 +12,10 @@ use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_free};
 use crate::page::Page;
 use crate::read::count_unread;
 
+mod mail;
 mod work;
 
+pub use mail::Received;
 use work::{HELD, work};
 pub use work::{Holding, Work};
 

@@ -75,6 +75,25 @@ pub enum AskSort {
     Question,
 }
 
+impl AskSort {
+    /// What a question in a thread wants.
+    pub(crate) fn of(message: &Message, thread: &Thread) -> Self {
+        let named = message.message_type.as_deref().unwrap_or_default();
+        let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
+        // Only this program asks about the ledger: whoever else uses its words has a question like any other.
+        let is_own = message.from_agent.as_str() == "system";
+        if begins(GATE) || (is_own && begins(TRANSACTION)) {
+            AskSort::Approval
+        } else if is_own && begins(CONNECTION) {
+            AskSort::Connection
+        } else if thread.status == Status::Blocked {
+            AskSort::Blocked
+        } else {
+            AskSort::Question
+        }
+    }
+}
+
 /// An open question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Ask {
@@ -180,21 +199,8 @@ impl Desk {
 
 /// A thread and the question that it ends with.
 fn ask(row: ThreadRow, message: Message) -> Ask {
-    let named = message.message_type.as_deref().unwrap_or_default();
-    let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
-    // Only this program asks about the ledger: whoever else uses its words has a question like any other.
-    let is_own = message.from_agent.as_str() == "system";
-    let sort = if begins(GATE) || (is_own && begins(TRANSACTION)) {
-        AskSort::Approval
-    } else if is_own && begins(CONNECTION) {
-        AskSort::Connection
-    } else if row.thread.status == Status::Blocked {
-        AskSort::Blocked
-    } else {
-        AskSort::Question
-    };
     Ask {
-        sort,
+        sort: AskSort::of(&message, &row.thread),
         waiting: message.from_agent.clone(),
         since: message.created_at,
         lease_until: row.lease_until,

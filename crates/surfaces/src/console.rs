@@ -6,6 +6,7 @@
 mod act;
 mod agents;
 mod approval;
+mod card;
 mod channels;
 mod flow;
 mod house;
@@ -25,6 +26,7 @@ use inbox_core::{Code, EventId, Refusal};
 use inbox_ops::{Caller, Desk, Inbox, Operation};
 
 pub(crate) use act::act;
+pub(crate) use card::{Answered, answer as answer_card};
 use html::Html;
 pub(crate) use html::decoded;
 
@@ -131,6 +133,7 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         [] => you::page(visit, &desk)?,
         ["agents"] => agents::list(visit)?,
         ["agents", name] => agents::one(visit, name)?,
+        ["agents", name, "card"] => card::page(visit, name)?,
         ["threads"] => threads::page(visit)?,
         ["threads", id] => thread::page(visit, &desk, id)?,
         ["threads", id, message] => whole::page(visit, id, message)?,
@@ -149,6 +152,11 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         asks,
         unread,
     })
+}
+
+/// Whether a page follows what happens. One in which somebody writes at length stays as it is.
+pub(crate) fn is_live(path: &[String]) -> bool {
+    path.last().is_none_or(|last| last != "card")
 }
 
 fn nothing(path: &str) -> Refusal {

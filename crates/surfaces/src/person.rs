@@ -2,13 +2,16 @@
 //! and keys. The rules are the operations'.
 
 use inbox_core::text::first_line;
-use inbox_core::{Code, Entity, Kind, Message, Refusal, SessionState, Status, ThreadId};
+use inbox_core::{Code, Entity, Kind, Message, MessageId, Refusal, SessionState, Status, ThreadId};
 use inbox_ops::{Ask, AskSort, Assign, Caller, Cancel, Note, Read, Reply, Show};
 
 use crate::mcp::ground::Ground;
 
 /// How many of a thread's newest messages count as read by an answer.
 const ANSWERED: i64 = 50;
+
+/// How many pages of mail are read at once.
+const PAGES: usize = 100;
 
 /// A mark that tells a status without colour.
 pub(crate) fn status_mark(status: Status) -> &'static str {
@@ -163,6 +166,28 @@ pub(crate) fn give(
         reason,
     };
     ground.run(&assign, caller).map(drop)
+}
+
+/// Marks these messages as read, or all there are.
+pub(crate) fn read(
+    ground: &Ground<'_>,
+    caller: &Caller,
+    message: Vec<MessageId>,
+) -> Result<(), Refusal> {
+    let is_all = message.is_empty();
+    let request = Read {
+        limit: is_all.then_some(inbox_core::limit::PAGE_MAX),
+        message,
+        ..Read::default()
+    };
+    // A page of it at a time; each makes the rest smaller.
+    for _ in 0..PAGES {
+        let answer = ground.run(&request, caller)?;
+        if !is_all || answer.messages.is_empty() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a note on what a thread is about.

@@ -21,6 +21,8 @@ pub mod leases;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod mail;
 #[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod memory;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod queue;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod receipts;
@@ -28,7 +30,6 @@ pub mod receipts;
 pub mod roster;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod search;
-#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod steering;
 
 /// Expands to one named test for each rule in a world of another sort.
@@ -99,6 +100,12 @@ macro_rules! every_rule {
                 a_thread_is_shown_in_pages_from_its_end
                 a_list_goes_on_behind_its_last_thread
                 what_is_urgent_is_on_the_desk_wherever_it_lies
+            }
+            memory {
+                what_has_more_and_rarer_words_is_found_first
+                what_is_forgotten_is_gone_and_its_id_is_not_used_again
+                a_thread_is_remembered_once
+                a_prompt_has_what_is_remembered_about_its_work
             }
             steering {
                 a_question_stands_on_the_desk_until_it_is_answered

@@ -2,7 +2,7 @@
 
 use inbox_core::text::first_line;
 use inbox_core::{Address, Kind, MessageId, Refusal, ThreadId};
-use inbox_ops::{Operation, Read, Readdress, Send};
+use inbox_ops::{Operation, Readdress, Send};
 
 use super::html::encoded;
 use super::{Visit, nothing};
@@ -88,19 +88,7 @@ fn read(visit: &Visit<'_>) -> Result<String, Refusal> {
     if message.is_empty() && visit.fields.get("all").is_none() {
         return Err(Refusal::input("no message is named"));
     }
-    let is_all = message.is_empty();
-    let request = Read {
-        limit: is_all.then_some(inbox_core::limit::PAGE_MAX),
-        message,
-        ..Read::default()
-    };
-    // A page of it at a time; each makes the rest smaller.
-    for _ in 0..100 {
-        let answer = request.run(visit.inbox, visit.caller)?;
-        if !is_all || answer.messages.is_empty() {
-            break;
-        }
-    }
+    person::read(&Ground::Store(visit.inbox), visit.caller, message)?;
     Ok(back(visit, "/"))
 }
 

@@ -39,6 +39,8 @@ struct Row {
 struct Page<'a> {
     since: &'a str,
     choices: Vec<(&'static str, &'static str, bool)>,
+    /// Whether it looks back otherwise than is offered.
+    other: bool,
     run: &'a str,
     totals: Vec<(&'static str, i64)>,
     queued: i64,
@@ -75,6 +77,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
     let main = written(&Page {
         since,
         choices: choices.map(|(it, name)| (it, name, it == since)).to_vec(),
+        other: choices.iter().all(|(it, _)| *it != since),
         run: visit.fields.get("run").unwrap_or_default(),
         totals: vec![
             ("opened", totals.opened),
@@ -146,21 +149,56 @@ fn count(value: usize) -> f64 {
     f64::from(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// What was opened and finished as columns, what waits as a line.
+/// Where a drawing's own area begins, above which row of times it ends, and how much air is over its highest column.
+const LEFT: f64 = 28.0;
+const FOOT: f64 = 22.0;
+const AIR: f64 = 12.0;
+
+/// The times under a drawing: its beginning, its middle, now.
+fn times(svg: &mut String, found: &Flowed, left: f64, y: f64) {
+    let whole = found.until.0 - found.from.0;
+    let ticks = [
+        (left, "start", format!("{} ago", span(whole))),
+        (
+            left.midpoint(WIDE),
+            "middle",
+            format!("{} ago", span(whole / 2)),
+        ),
+        (WIDE - 6.0, "end", "now".to_owned()),
+    ];
+    for (x, anchor, text) in ticks {
+        let _ = write!(
+            svg,
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
+    }
+}
+
+/// What was opened and finished as columns, what waits as a line, on one scale.
 fn chart(found: &Flowed) -> Html {
-    let most = |of: fn(&Part) -> i64| found.parts.iter().map(of).max().unwrap_or(0).max(1);
-    let tallest = number(most(|part| part.opened.max(part.done + part.failed)));
-    let deepest = number(most(|part| part.queued));
-    let wide = WIDE / count(found.parts.len().max(1));
+    let of = |part: &Part| part.opened.max(part.done + part.failed).max(part.queued);
+    let most = found.parts.iter().map(of).max().unwrap_or(0).max(1);
+    let wide = (WIDE - LEFT) / count(found.parts.len().max(1));
+    let floor = HIGH - FOOT;
+    let tall = |value: i64| number(value) / number(most) * (floor - AIR);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDE} {HIGH}\" role=\"img\" aria-label=\"Work opened, finished and waiting over time\" class=\"chart\">"
     );
+    for value in [0, most / 2, most] {
+        let y = floor - tall(value);
+        let _ = write!(
+            svg,
+            "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{WIDE}\" y2=\"{y:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
+            LEFT - 6.0,
+            y + 4.0
+        );
+    }
     let mut depth = String::new();
     for (index, part) in found.parts.iter().enumerate() {
-        let x = count(index) * wide;
+        let x = LEFT + count(index) * wide;
         let mut column = |class: &str, offset: f64, base: i64, value: i64| {
-            let high = number(value) / tallest * (HIGH - 20.0);
-            let top = HIGH - high - number(base) / tallest * (HIGH - 20.0);
+            let high = tall(value);
+            let top = floor - high - tall(base);
             if value > 0 {
                 let _ = write!(
                     svg,
@@ -173,10 +211,12 @@ fn chart(found: &Flowed) -> Html {
         column("opened", 0.05, 0, part.opened);
         column("done", 0.5, 0, part.done);
         column("failed", 0.5, part.done, part.failed);
-        let y = HIGH - number(part.queued) / deepest * (HIGH - 20.0);
+        let y = floor - tall(part.queued);
         let _ = write!(depth, "{:.1},{y:.1} ", x + wide / 2.0);
     }
-    let _ = write!(svg, "<polyline class=\"queued\" points=\"{depth}\"/></svg>");
+    let _ = write!(svg, "<polyline class=\"queued\" points=\"{depth}\"/>");
+    times(&mut svg, found, LEFT, HIGH - 4.0);
+    svg.push_str("</svg>");
     Html::new(svg)
 }
 
@@ -185,14 +225,16 @@ fn timeline(found: &Flowed) -> Html {
     if found.bars.is_empty() {
         return Html::default();
     }
-    let whole = number(found.until.0 - found.from.0).max(1.0);
+    // In tenths of a second, of which a drawing has room for years.
+    let whole = number((found.until.0 - found.from.0) / 100).max(1.0);
     let at = |time: Millis| {
-        let part = number(time.0 - found.from.0) / whole;
+        let part = number((time.0 - found.from.0) / 100) / whole;
         NAMES + part.clamp(0.0, 1.0) * (WIDE - NAMES)
     };
     let high = count(found.bars.len()) * ROW;
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDE} {high}\" role=\"group\" aria-label=\"Threads over time, by status\" class=\"timeline\">"
+        "<svg viewBox=\"0 0 {WIDE} {:.1}\" role=\"group\" aria-label=\"Threads over time, by status\" class=\"timeline\">",
+        high + FOOT
     );
     for (index, bar) in found.bars.iter().enumerate() {
         let y = count(index) * ROW;
@@ -229,6 +271,7 @@ fn timeline(found: &Flowed) -> Html {
             );
         }
     }
+    times(&mut svg, found, NAMES, high + FOOT - 6.0);
     svg.push_str("</svg>");
     Html::new(svg)
 }

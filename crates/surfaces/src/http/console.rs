@@ -3,6 +3,7 @@
 //! A link that opens once leaves a session in a cookie that no script and no other site can use. A form must send back a word that
 //! only this session's pages have.
 
+mod card;
 mod ledger;
 mod live;
 
@@ -190,7 +191,11 @@ impl House {
             .engine
             .look(move |inbox| {
                 visited(inbox, &guest, &place, |visit| match console::show(visit) {
-                    Ok(shown) => Ok((StatusCode::OK, console::frame(visit, &shown, &place.at)?)),
+                    Ok(shown) => {
+                        let is_live = console::is_live(&place.path);
+                        let at = if is_live { place.at.as_str() } else { "" };
+                        Ok((StatusCode::OK, console::frame(visit, &shown, at)?))
+                    }
                     Err(refusal) => broken(visit, &refusal),
                 })
             })
@@ -238,6 +243,9 @@ impl House {
         }
         if place.path == ["out"] {
             return self.go_out(guest).await;
+        }
+        if matches!(place.path.get(2), Some(part) if part == "card") {
+            return self.card(guest, place).await;
         }
         if place.path == ["ledger", "verify"] {
             return match self.compare_ledger().await {

@@ -1,9 +1,14 @@
 // Stories of a person before the console, in a real browser.
 import { accessible, assert, begun, blocked, browser, inbox, link, live, open, shot, url } from './stage.mjs';
 import { spawnSync } from 'node:child_process';
+import { cards } from './cards.mjs';
 import { corpus } from './hostile.mjs';
+import { a_morning_of_work_is_shown_as_the_documents_show_it } from './pictures.mjs';
 
 const stories = {
+  ...cards,
+  a_morning_of_work_is_shown_as_the_documents_show_it,
+
   async a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch(chrome) {
     const pages = [];
     for (let i = 0; i < 3; i += 1) pages.push(await open(chrome));
@@ -127,7 +132,7 @@ const stories = {
     inbox('send', '--agent', 'quinn', '--to', 'project:billing', '--subject', 'Hello all', '--kind', 'event');
     inbox('send', '--agent', 'quinn', '--to', 'ada', '--subject', 'Weekly numbers', '--kind', 'event');
     inbox('note', '--agent', 'quinn', '--ref', 'task:T-9', '--note', 'Twice as fast now', '--notify', 'ada');
-    const paths = ['/', '/agents', '/agents/quinn', '/threads', `/threads/${thread}`, '/threads?q=column', '/channels', '/channels/project:billing', '/compose', '/flow', '/dead', '/ledger', '/store', '/threads/thr_zzz'];
+    const paths = ['/', '/agents', '/agents/quinn', '/agents/quinn/card', '/threads', `/threads/${thread}`, '/threads?q=column', '/channels', '/channels/project:billing', '/compose', '/flow', '/dead', '/ledger', '/store', '/threads/thr_zzz'];
     const pages = [];
     for (const [how, options] of [['desk', {}], ['phone', { viewport: { width: 360, height: 740 }, isMobile: true }], ['dark', { colorScheme: 'dark' }]]) {
       const page = await open(chrome, options);
