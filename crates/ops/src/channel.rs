@@ -138,8 +138,8 @@ impl Operation for ChannelShow {
             Ok(Posts {
                 channel,
                 messages,
-                came_with,
                 before_event,
+                came_with,
                 next_event_id,
             })
         })
