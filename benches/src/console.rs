@@ -285,7 +285,7 @@ impl Onlookers {
                 let _ = follow(&address, &request, &shown).await;
             });
         }
-        let deadline = Instant::now() + Duration::from_secs(120);
+        let deadline = Instant::now() + Duration::from_mins(2);
         while shown.load(Ordering::SeqCst) < CONSOLES {
             if Instant::now() > deadline {
                 let shown = shown.load(Ordering::SeqCst);

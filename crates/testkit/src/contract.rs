@@ -30,6 +30,7 @@ pub mod receipts;
 pub mod roster;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod search;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod steering;
 
 /// Expands to one named test for each rule in a world of another sort.

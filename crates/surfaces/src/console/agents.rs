@@ -83,7 +83,9 @@ pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         .run(visit.inbox, visit.caller)?
         .sessions;
     let mut doors: BTreeMap<&AgentName, BTreeSet<String>> = BTreeMap::new();
-    for session in sessions.iter().take(LOOKED) {
+    let here: BTreeSet<&AgentName> = found.agents.iter().map(|it| &it.agent_id).collect();
+    let sessions = sessions.iter().filter(|it| here.contains(&it.agent_id));
+    for session in sessions.take(LOOKED) {
         let own = doors.entry(&session.agent_id).or_default();
         own.extend(Doors::of(session).open);
     }

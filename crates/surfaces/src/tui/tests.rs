@@ -1,6 +1,7 @@
 //! The console without a terminal: keys and answers in, a screen and orders out.
 
 mod hostile;
+mod live;
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, Refusal};
