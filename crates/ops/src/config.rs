@@ -2,8 +2,10 @@
 //! without a person, and who hears of what.
 
 mod ledger;
+mod run;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
+pub use run::Run;
 
 use std::path::PathBuf;
 
@@ -31,6 +33,8 @@ pub struct Config {
     pub wake: WakeRules,
     /// Whether and how the record lives on a ledger.
     pub ledger: Ledger,
+    /// How `inbox run` works.
+    pub run: Run,
     /// Who hears of what.
     #[serde(rename = "route")]
     pub routes: Vec<Route>,

@@ -44,13 +44,14 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
 
 /// Whether a file or a variable says anything.
 fn is_anything_set(location: Option<&Location>) -> bool {
-    const GROUPS: [&str; 8] = [
+    const GROUPS: [&str; 9] = [
         "EXPIRY_",
         "LEDGER_",
         "PRESENCE_",
         "GUARD_",
         "PROMPT_",
         "ROUTE",
+        "RUN_",
         "SESSION_",
         "WAKE_",
     ];
@@ -364,6 +365,7 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
     }
     config.session.check()?;
     config.ledger.check()?;
+    config.run.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {
             let problem = format!("the route on {:?} needs an event and addresses", route.on);
