@@ -2,9 +2,11 @@
 //! without a person, and who hears of what.
 
 mod ledger;
+mod preset;
 mod run;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
+pub use preset::{Preset, Reading, What};
 pub use run::Run;
 
 use std::path::PathBuf;

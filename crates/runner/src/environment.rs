@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use inbox_core::Refusal;
+use inbox_core::text::visible;
 
 /// Whether a variable is on the list; a star at the end stands for any ending.
 fn is_listed(list: &[String], name: &str) -> bool {
@@ -50,6 +52,51 @@ pub(crate) fn folder(wanted: &str, roots: &[PathBuf], here: &Path) -> Result<Pat
     Err(refused(
         "it is inside none of the folders in run.roots".to_owned(),
     ))
+}
+
+/// A git worktree for a thread, of the repository that `folder` is in, on a branch of the thread's name. One that is there
+/// already is gone on with: somebody before may have died in it.
+pub(crate) fn worktree(folder: &Path, below: &Path, thread: &str) -> Result<PathBuf, Refusal> {
+    let place = below.join(thread);
+    if !place.join(".git").exists() {
+        std::fs::create_dir_all(below).map_err(|error| no_worktree(thread, &error))?;
+        let branch = format!("inbox/{thread}");
+        let made = git(folder, &["worktree", "add", "-b", &branch], &place);
+        // The branch may be there without its folder.
+        if let Err(refusal) = made {
+            git(folder, &["worktree", "prune"], Path::new("--verbose"))?;
+            let args = ["worktree", "add", "--force"];
+            git_to(folder, &args, &place, Some(&branch)).map_err(|_| refusal)?;
+        }
+    }
+    std::fs::canonicalize(&place).map_err(|error| no_worktree(thread, &error))
+}
+
+fn no_worktree(thread: &str, problem: &dyn std::fmt::Display) -> Refusal {
+    Refusal::input(format!("there can be no worktree for {thread}: {problem}"))
+        .hint("inbox config shows run.worktrees; inbox run is started inside the repository")
+}
+
+fn git(folder: &Path, args: &[&str], last: &Path) -> Result<(), Refusal> {
+    git_to(folder, args, last, None)
+}
+
+fn git_to(folder: &Path, args: &[&str], last: &Path, branch: Option<&str>) -> Result<(), Refusal> {
+    let ran = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(args)
+        .arg(last)
+        .args(branch)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| no_worktree("a thread", &error))?;
+    if ran.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let said = said.lines().last().unwrap_or_default();
+    Err(no_worktree("a thread", &visible(said, false)))
 }
 
 #[cfg(test)]

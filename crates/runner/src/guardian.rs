@@ -21,6 +21,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use inbox_core::sabotage::planted;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid};
 
 use crate::clock;
@@ -222,6 +223,7 @@ impl Guarded {
     fn hear(&mut self, heard: Heard) {
         let now = clock::now();
         match heard {
+            Heard::Order(Order::Until { .. }) if planted("leash_forgotten") => {}
             Heard::Order(Order::Until { over_ms, grace_ms }) => {
                 let over = Duration::from_millis(over_ms);
                 self.lease = Some((over, Duration::from_millis(grace_ms)));
@@ -229,6 +231,7 @@ impl Guarded {
             Heard::Order(Order::Stop { grace_ms }) => {
                 self.end(Some(Cut::Told), now + Duration::from_millis(grace_ms));
             }
+            Heard::Alone if planted("guardian_asleep") => {}
             Heard::Alone => self.end(Some(Cut::Alone), now),
             // What it started does not go on without it.
             Heard::Ended(status) => {

@@ -37,6 +37,14 @@ pub(crate) struct Claimed {
     pub(crate) next_event_id: EventId,
 }
 
+/// What commands used, as far as their clients say.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    cost: Option<f64>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
 /// One thread in hand.
 pub(crate) struct Hand<L: Line> {
     house: Arc<House<L>>,
@@ -55,6 +63,10 @@ pub(crate) struct Hand<L: Line> {
     /// When somebody else's message was heard of while a command ran.
     answered_at: Option<Duration>,
     began: Duration,
+    /// The conversation with the client, where it can be gone on with.
+    session: Option<String>,
+    /// What all starts of the command together used.
+    used: Used,
     /// Ends the one who listens to the thread.
     is_over: Arc<AtomicBool>,
 }
@@ -83,6 +95,8 @@ impl<L: Line> Hand<L> {
             turn: 0,
             answered_at: None,
             began: clock::now(),
+            session: None,
+            used: Used::default(),
             is_over,
         };
         hand.listen(claimed.next_event_id);
@@ -146,11 +160,13 @@ impl<L: Line> Hand<L> {
         if let Some(obstacle) = self.obstacle(brief.as_ref(), &mut folder) {
             return self.stuck(BlockerType::Resource, &obstacle);
         }
+        if let Some(obstacle) = self.worktree(&mut folder) {
+            return self.stuck(BlockerType::ToolFailure, &obstacle);
+        }
         let most = u64::try_from(self.house.config.run.attempts).unwrap_or(1);
         let (mut attempt, mut feedback) = (1, String::new());
         loop {
-            let prompt = self.prompt(&feedback)?;
-            let attended = self.attend(&self.house.plan.argv.clone(), &prompt, &folder, true)?;
+            let attended = self.start_agent(&feedback, &folder)?;
             let said = Said::of(&attended.output);
             let standing = self.standing(&attended, said.complete.is_some())?;
             let run = &self.house.config.run;
@@ -200,7 +216,11 @@ impl<L: Line> Hand<L> {
                     self.park(&reason)?
                 }
                 Next::Wait => self.park("the agent has asked")?,
-                Next::Fail(reason) => return self.fail(&reason, &attended),
+                Next::Fail(reason) => {
+                    let said = attended.found.error.clone();
+                    let reason = said.map_or(reason.clone(), |said| format!("{reason}: {said}"));
+                    return self.fail(&reason, &attended);
+                }
                 Next::Release => {
                     if let How::NotStarted(problem) = &attended.how {
                         self.house.give_up(Refusal::input(problem.clone()));
@@ -216,11 +236,64 @@ impl<L: Line> Hand<L> {
                 Next::Lose => return Ok((End::Lost, String::new())),
             };
             match parked {
-                Parked::Answered => (attempt, feedback) = (1, String::new()),
+                Parked::Answered => (attempt, feedback) = (1, self.answer()?),
                 Parked::Lost => return Ok((End::Lost, String::new())),
                 Parked::Left => return Ok(self.left()),
             }
         }
+    }
+
+    /// Starts the agent's command: with all that it has to know, or where its conversation goes on with what is new.
+    fn start_agent(&mut self, news: &str, folder: &std::path::Path) -> Result<Attended, Refusal> {
+        let house = Arc::clone(&self.house);
+        let goes_on = self.session.is_some() && !house.plan.resume.is_empty();
+        let mut attended = if goes_on && !news.is_empty() {
+            self.attend(&house.plan.resume, news, folder, true)?
+        } else {
+            let prompt = self.prompt(news)?;
+            self.attend(&house.plan.argv, &prompt, folder, true)?
+        };
+        let has_failed = |attended: &Attended| {
+            let has_exited = matches!(attended.how, How::Exited(code) if code != 0);
+            attended.reason.is_none() && (has_exited || attended.found.error.is_some())
+        };
+        self.count(&attended);
+        if goes_on && has_failed(&attended) && !self.is_lost {
+            // The client has forgotten the conversation, or cannot go on with it.
+            self.session = None;
+            let prompt = self.prompt(news)?;
+            attended = self.attend(&house.plan.argv, &prompt, folder, true)?;
+            self.count(&attended);
+        }
+        if has_failed(&attended) && attended.how == How::Exited(0) {
+            attended.how = How::Exited(1);
+        }
+        Ok(attended)
+    }
+
+    fn count(&mut self, attended: &Attended) {
+        let found = &attended.found;
+        if found.session.is_some() {
+            self.session.clone_from(&found.session);
+        }
+        let used = &mut self.used;
+        used.cost = sum(used.cost, found.cost);
+        used.input_tokens = sum(used.input_tokens, found.input_tokens);
+        used.output_tokens = sum(used.output_tokens, found.output_tokens);
+    }
+
+    /// What the one who goes on with its conversation is told of an answer; whoever begins again finds it in the prompt.
+    fn answer(&self) -> Result<String, Refusal> {
+        if self.session.is_none() || self.house.plan.resume.is_empty() {
+            return Ok(String::new());
+        }
+        let own = self.caller.agent()?;
+        let shown = self.show()?;
+        let answer = shown
+            .messages
+            .iter()
+            .rfind(|message| message.from_agent != *own);
+        Ok(answer.map(verify::answer).unwrap_or_default())
     }
 
     fn left(&self) -> (End, String) {
@@ -238,13 +311,16 @@ impl<L: Line> Hand<L> {
         }
         let wanted = brief.env.worktree_path.as_deref()?;
         let roots: Vec<PathBuf> = run.roots.iter().map(PathBuf::from).collect();
-        match environment::folder(wanted, &roots, &self.house.plan.folder) {
-            Ok(found) => {
-                *folder = found;
-                None
-            }
-            Err(refusal) => Some(refusal.message),
-        }
+        let found = environment::folder(wanted, &roots, &self.house.plan.folder);
+        put(folder, found)
+    }
+
+    /// Gives the thread a worktree of its own, where that is configured; what stands in the way otherwise.
+    fn worktree(&self, folder: &mut PathBuf) -> Option<String> {
+        let below = self.house.config.run.worktrees.as_ref()?;
+        let below = self.house.plan.folder.join(below);
+        let thread = self.thread.thread_id.to_string();
+        put(folder, environment::worktree(folder, &below, &thread))
     }
 
     /// Blocks the thread for somebody else to see to, and waits; what is answered is for the next who takes it.
@@ -375,6 +451,24 @@ impl<L: Line> Hand<L> {
             }
         }
         Ok(None)
+    }
+}
+
+/// Puts a folder that was found in its place; what was in the way otherwise.
+fn put(folder: &mut PathBuf, found: Result<PathBuf, Refusal>) -> Option<String> {
+    match found {
+        Ok(found) => {
+            *folder = found;
+            None
+        }
+        Err(refusal) => Some(refusal.message),
+    }
+}
+
+fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use inbox_core::{Label, Refusal, Status, ThreadId};
+use inbox_ops::config::Preset;
 use inbox_ops::{Caller, Config};
 
 use crate::guardian::Limits;
@@ -16,6 +17,10 @@ pub struct Plan {
     /// The command and its arguments. `{prompt}` and `{prompt_file}` stand for the prompt and for a file with it; without
     /// them it is on standard input.
     pub argv: Vec<String>,
+    /// The command that goes on with a conversation, `{session}`; empty when there is none.
+    pub resume: Vec<String>,
+    /// How its output is read, where it is not the result as it is.
+    pub preset: Option<Preset>,
     /// The program that is a guardian when it is called as one.
     pub guardian: PathBuf,
     /// Where commands run unless a brief asks for another folder.

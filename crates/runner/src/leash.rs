@@ -39,7 +39,7 @@ impl Leash {
 
     /// When nothing that was started may be alive any more.
     pub fn over_at(&self) -> Duration {
-        self.asked + self.length - self.margin()
+        (self.asked + self.length).saturating_sub(self.margin())
     }
 
     /// How long something may take to end by itself before that.
@@ -66,7 +66,7 @@ mod tests {
             let leash = Leash::new(seconds(length), seconds(1000));
             let end = seconds(1000 + length);
             assert!(leash.over_at() < end, "{length}");
-            let asked_to_end = leash.over_at() - leash.grace();
+            let asked_to_end = leash.over_at().saturating_sub(leash.grace());
             assert!(asked_to_end > leash.renew_at(), "{length}");
             // A renewal that fails once can be tried again before anything is stopped.
             let again = leash.again_at(leash.renew_at());

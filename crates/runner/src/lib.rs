@@ -16,9 +16,12 @@ mod house;
 pub mod leash;
 mod line;
 mod pace;
+mod preset;
+mod reader;
 mod said;
 mod verify;
 
 pub use crew::{Tally, run};
 pub use house::{End, News, Plan, Stop};
 pub use line::{AGAIN, About, Line, Patience, is_passing};
+pub use preset::preset;

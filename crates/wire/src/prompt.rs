@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use inbox_core::sabotage::planted;
 use inbox_core::text::visible;
 use inbox_core::{Message, Thread};
 use serde_json::Value;
@@ -214,7 +215,11 @@ impl Fences {
     fn of(mail: &[Mail<'_>]) -> Self {
         let texts: Vec<String> = mail.iter().map(content).collect();
         Fences {
-            tag: mark(&texts, 8),
+            tag: if planted("fence_left_open") {
+                "0000000000000000".to_owned()
+            } else {
+                mark(&texts, 8)
+            },
             fence: "`".repeat(longest_run(&texts).max(2) + 1),
             texts,
         }

@@ -24,6 +24,8 @@ mod mcp;
 mod packages;
 mod reference;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod setup;

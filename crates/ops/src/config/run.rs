@@ -1,8 +1,11 @@
 //! How `inbox run` works: for how long, with what around it, and what its command may use.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use inbox_core::{Refusal, limit};
+use serde::{Deserialize, Serialize};
+
+use super::Preset;
 
 /// How an agent's command is run, kept and checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +21,8 @@ pub struct Run {
     pub env: Vec<String>,
     /// The folders in which a brief may ask to work.
     pub roots: Vec<String>,
+    /// A folder in which each thread gets a git worktree of its own to work in; none unless it is set.
+    pub worktrees: Option<String>,
     /// The longest that a command may take, in minutes; 0 is no limit.
     pub timeout_minutes: i64,
     /// The most that a command may say, in KiB.
@@ -30,6 +35,8 @@ pub struct Run {
     pub open_files: i64,
     /// One message about progress in so many seconds at the most; 0 is none.
     pub progress_seconds: i64,
+    /// Clients that can be run by name, beside those that are known.
+    pub presets: BTreeMap<String, Preset>,
 }
 
 impl Default for Run {
@@ -44,12 +51,14 @@ impl Default for Run {
             evaluator: Vec::new(),
             env: env.map(str::to_owned).to_vec(),
             roots: Vec::new(),
+            worktrees: None,
             timeout_minutes: 60,
             output_kb: 4096,
             memory_mb: 4096,
             processes: 256,
             open_files: 4096,
             progress_seconds: 60,
+            presets: BTreeMap::new(),
         }
     }
 }

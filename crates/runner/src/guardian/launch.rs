@@ -20,9 +20,10 @@ pub(super) fn become_command(args: &[String]) -> ExitCode {
         return ExitCode::from(NOT_STARTED);
     }
     set(Resource::Core, 0);
-    // Of its own data and not of its address space, of which some programs reserve more than any machine has.
+    // A wall far behind the guardian's own count: many programs reserve more than they use, and of their address space
+    // some reserve more than any machine has.
     for (resource, most) in [
-        (Resource::Data, limits.memory),
+        (Resource::Data, limits.memory.saturating_mul(4)),
         (Resource::Nofile, limits.files),
     ] {
         if most > 0 {

@@ -16,6 +16,7 @@ use crate::guardian::Start;
 use crate::house::News;
 use crate::line::{Line, is_passing};
 use crate::pace::Pace;
+use crate::reader::{Found, Reader};
 use crate::{clock, environment};
 
 /// How long a command that is told to end may take.
@@ -36,6 +37,8 @@ pub(super) struct Attended {
     /// What the runner ended it for, if it did.
     pub(super) reason: Option<Reason>,
     pub(super) output: String,
+    /// What its client says about it.
+    pub(super) found: Found,
     /// The end of what it said on standard error.
     pub(super) complaints: String,
     pub(super) ended_at: Duration,
@@ -72,6 +75,8 @@ impl<L: Line> Hand<L> {
             minutes => Some(began + Duration::from_secs(minutes * 60)),
         };
         let mut pace = Pace::new(every, began);
+        let preset = self.house.plan.preset.as_ref().filter(|_| is_agent);
+        let mut reader = Reader::new(preset);
         let mut output: Vec<u8> = Vec::new();
         let mut reason = None;
         loop {
@@ -106,13 +111,15 @@ impl<L: Line> Hand<L> {
                 Ok((_, Told::Happened(events))) => self.hear(&events),
                 Ok((turn, _)) if turn != self.turn => {}
                 Ok((_, Told::Said(line))) => {
-                    let text = String::from_utf8_lossy(&line);
-                    if is_agent && !text.trim().is_empty() {
-                        pace.add(&text);
-                        (self.house.tell)(News::Said {
-                            thread: self.thread.thread_id,
-                            line: text.trim().to_owned(),
-                        });
+                    let said = reader.feed(&line);
+                    for line in said.iter().flat_map(|said| said.lines()) {
+                        if is_agent && !line.trim().is_empty() {
+                            pace.add(line);
+                            (self.house.tell)(News::Said {
+                                thread: self.thread.thread_id,
+                                line: line.trim().to_owned(),
+                            });
+                        }
                     }
                     // One piece more than is allowed says that there was more.
                     if output.len() <= most {
@@ -120,10 +127,13 @@ impl<L: Line> Hand<L> {
                     }
                 }
                 Ok((_, Told::Ended(ending))) => {
+                    let found = reader.finish();
+                    let whole = || String::from_utf8_lossy(&output).into_owned();
                     return Ok(Attended {
                         how: ending.how,
                         reason,
-                        output: String::from_utf8_lossy(&output).into_owned(),
+                        output: found.result.clone().unwrap_or_else(whole),
+                        found,
                         complaints: ending.complaints,
                         ended_at: clock::now(),
                     });
@@ -213,9 +223,17 @@ impl<L: Line> Hand<L> {
             )
             .hint("inbox run … -- COMMAND {prompt_file} gives it as a file"));
         }
-        let argv = argv.iter().map(|word| fill(word, &path, input)).collect();
+        let session = self.session.as_deref().unwrap_or_default();
+        let values = [
+            ("{prompt_file}", path.as_str()),
+            ("{prompt}", input),
+            ("{session}", session),
+        ];
+        let argv = argv.iter().map(|word| fill(word, &values)).collect();
         let run = &self.house.config.run;
-        let mut env = environment::allowed(&run.env, std::env::vars_os());
+        let own = self.house.plan.preset.iter().flat_map(|preset| &preset.env);
+        let list: Vec<String> = run.env.iter().chain(own).cloned().collect();
+        let mut env = environment::allowed(&list, std::env::vars_os());
         env.extend(self.house.plan.env.iter().cloned());
         env.extend(self.own_variables());
         Ok(Start {
@@ -248,22 +266,16 @@ impl<L: Line> Hand<L> {
 }
 
 /// A word of the command with what it stands for. What is put in is not looked at again.
-fn fill(word: &str, file: &str, prompt: &str) -> String {
+fn fill(word: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = word;
-    while let Some(at) = rest.find("{prompt") {
-        out.push_str(&rest[..at]);
-        let after = &rest[at..];
-        if let Some(after) = after.strip_prefix("{prompt_file}") {
-            out.push_str(file);
-            rest = after;
-        } else if let Some(after) = after.strip_prefix("{prompt}") {
-            out.push_str(prompt);
-            rest = after;
-        } else {
-            out.push_str("{prompt");
-            rest = &after["{prompt".len()..];
-        }
+    while let Some(at) = rest.find('{') {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let found = values.iter().find(|(name, _)| after.starts_with(name));
+        let (put, taken) = found.map_or(("{", 1), |(name, value)| (*value, name.len()));
+        out.push_str(put);
+        rest = &after[taken..];
     }
     out.push_str(rest);
     out
@@ -309,12 +321,22 @@ mod tests {
 
     #[test]
     fn a_prompt_is_put_in_once_and_never_read_as_a_pattern() {
+        let fill = |word: &str, prompt: &str| {
+            fill(
+                word,
+                &[
+                    ("{prompt_file}", "/f"),
+                    ("{prompt}", prompt),
+                    ("{session}", "s1"),
+                ],
+            )
+        };
         assert_eq!(
-            fill("-p={prompt}", "/f", "a {prompt_file} b"),
+            fill("-p={prompt}", "a {prompt_file} b"),
             "-p=a {prompt_file} b"
         );
-        assert_eq!(fill("{prompt_file}", "/f", "x"), "/f");
-        assert_eq!(fill("{prompts} {x}", "/f", "x"), "{prompts} {x}");
-        assert_eq!(fill("plain", "/f", "x"), "plain");
+        assert_eq!(fill("{prompt_file}{session}", "x"), "/fs1");
+        assert_eq!(fill("{prompts} {x} {", "x"), "{prompts} {x} {");
+        assert_eq!(fill("plain", "x"), "plain");
     }
 }

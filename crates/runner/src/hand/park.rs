@@ -43,6 +43,8 @@ impl<L: Line> Hand<L> {
             (self.house.tell)(News::Answered {
                 thread: self.thread.thread_id,
             });
+            // The question is settled, for whoever looks at the thread and for the one who takes it next.
+            self.go_on()?;
         }
         parked
     }

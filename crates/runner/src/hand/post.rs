@@ -4,7 +4,7 @@ use inbox_core::record::Millis;
 use inbox_core::{AgentName, Code, Label, Refusal, Status, limit};
 use inbox_ops::{Caller, Done, Fail, Operation, Posted, Release, Update, UpdateStatus};
 use inbox_wire::{Blocked, BlockerType, Mechanical, Payload, Semantic, Verification, Wire};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Hand;
 use super::attend::Attended;
@@ -44,6 +44,7 @@ impl<L: Line> Hand<L> {
             ));
         }
         let complete = inbox_wire::Complete {
+            cost_usd: self.used.cost,
             duration_seconds: Some(seconds(self.took())),
             verification: Verification {
                 mechanical: Mechanical::Pass,
@@ -57,11 +58,24 @@ impl<L: Line> Hand<L> {
             thread: self.thread.thread_id,
             summary: Some(summary.clone()),
             body: Some(clean(&product.text)).filter(|text| !text.is_empty()),
-            payload_json: Some(wire(&Payload::Complete(complete))?),
+            payload_json: Some(self.with_use(wire(&Payload::Complete(complete))?)),
             artifacts: product.artifacts.clone(),
         };
         self.write(&done)?;
         Ok((End::Final(Status::Done), summary))
+    }
+
+    /// A Wire with what the work used beside its cost, as far as that is known.
+    fn with_use(&self, mut wire: Value) -> Value {
+        let used = &self.used;
+        if used.input_tokens.is_some() || used.output_tokens.is_some() {
+            wire["payload"]["x_tokens"] =
+                json!({ "input": used.input_tokens, "output": used.output_tokens });
+        }
+        if let Some(session) = &self.session {
+            wire["payload"]["x_session"] = session.clone().into();
+        }
+        wire
     }
 
     /// Gives the work up.
@@ -140,7 +154,16 @@ impl<L: Line> Hand<L> {
             "attempt {attempt} was not accepted: {}",
             problems.join("; ")
         );
-        let summary: String = clean(&summary).chars().take(limit::SUMMARY).collect();
+        self.say(&summary)
+    }
+
+    /// Says that the work goes on after an answer.
+    pub(super) fn go_on(&self) -> Result<(), Refusal> {
+        self.say("an answer came, and the work goes on")
+    }
+
+    fn say(&self, summary: &str) -> Result<(), Refusal> {
+        let summary: String = clean(summary).chars().take(limit::SUMMARY).collect();
         self.write(&Update {
             thread: self.thread.thread_id,
             status: None,

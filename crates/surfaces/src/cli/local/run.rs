@@ -74,6 +74,12 @@ pub(super) fn describe(command: Command) -> Command {
                 .help("Do what there is to do, and end; exit status 10 when there was nothing"),
         )
         .arg(
+            Arg::new("preset")
+                .long("preset")
+                .value_name("NAME")
+                .help("Run a known client: claude, codex, gemini, opencode, or one of run.presets"),
+        )
+        .arg(
             Arg::new("show_prompt")
                 .long("show-prompt")
                 .action(ArgAction::SetTrue)
@@ -84,8 +90,8 @@ pub(super) fn describe(command: Command) -> Command {
                 .value_name("COMMAND")
                 .num_args(1..)
                 .last(true)
-                .required_unless_present("show_prompt")
-                .help("The command and its arguments, after two dashes; no shell reads them"),
+                .required_unless_present_any(["show_prompt", "preset"])
+                .help("The command and its arguments, after two dashes; no shell reads them. With a preset, further arguments for it"),
         )
 }
 
@@ -185,9 +191,22 @@ fn plan(
             .unwrap_or_default()
     };
     let label = |id: &str| matches.get_one::<String>(id).map(|text| text.parse());
-    let mut argv = several("command");
-    if let Some(program) = argv.first_mut() {
-        *program = program_at(program)?;
+    let named = matches.get_one::<String>("preset");
+    let preset = named
+        .map(|name| inbox_runner::preset(config, name))
+        .transpose()?;
+    let (mut argv, mut resume) = match &preset {
+        Some(preset) => (preset.command.clone(), preset.resume.clone()),
+        None => (Vec::new(), Vec::new()),
+    };
+    argv.extend(several("command"));
+    if !resume.is_empty() {
+        resume.extend(several("command"));
+    }
+    for argv in [&mut argv, &mut resume] {
+        if let Some(program) = argv.first_mut() {
+            *program = program_at(program)?;
+        }
     }
     if let Some(evaluator) = config.run.evaluator.first() {
         program_at(evaluator)?;
@@ -196,6 +215,8 @@ fn plan(
         .map_err(|error| Refusal::new(Code::Internal, format!("where is this program? {error}")))?;
     Ok(Plan {
         argv,
+        resume,
+        preset,
         guardian,
         folder: here()?,
         env,
