@@ -2,6 +2,7 @@
 
 mod basics;
 mod contract;
+mod elsewhere;
 mod hostile;
 mod kept;
 mod many;
