@@ -36,8 +36,8 @@ pub(crate) use artifact::describe as artifact;
 pub(crate) use doctor::{Doors, health};
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
-pub(crate) use verify::{check as check_ledger, proof_of};
 pub(crate) use run::guardian;
+pub(crate) use verify::{check as check_ledger, proof_of};
 
 /// Their names.
 pub(crate) const NAMES: &[&str] = &[
