@@ -104,6 +104,18 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a result is taken although it does not meet its contract",
     ),
     (
+        "guardian_asleep",
+        "a command goes on when its runner is gone",
+    ),
+    (
+        "leash_forgotten",
+        "a command goes on when nobody renews its lease",
+    ),
+    (
+        "fence_left_open",
+        "mail in a prompt can end the marks that it stands between",
+    ),
+    (
         "move_note_ahead",
         "a move writes down that rows are copied before they are",
     ),
