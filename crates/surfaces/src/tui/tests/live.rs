@@ -14,7 +14,7 @@ use crate::tui::clerk::{self, Errand, Filter, Found, Place, Step, Wish};
 use crate::tui::ears::Bell;
 
 /// How long something may take that must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A folder with a store, which is gone with the test.
 struct Folder(PathBuf);
