@@ -26,7 +26,7 @@ fn what_is_remembered_is_found_listed_and_forgotten() {
     let added = desk.ok("memory add --agent quinn --text Staging~needs~a~proxy");
     let id = added["memory"]["memory_id"].as_str().expect("an id");
     assert!(id.starts_with("mem_"), "{added}");
-    desk.file("long.md", "# Keys\n\nThey are in the vault.".to_owned());
+    desk.file("long.md", "# Keys\n\nThey are in the vault.");
     desk.ok("memory add --agent quinn --text-file long.md");
     let found = desk.ok("memory search --agent quinn staging~proxy");
     assert_eq!(texts(&found), ["Staging needs a proxy"]);
@@ -46,7 +46,7 @@ fn what_is_remembered_is_found_listed_and_forgotten() {
 #[test]
 fn with_a_command_what_means_the_same_is_found_and_without_it_words_are_enough() {
     let desk = Desk::new();
-    desk.file("embed.py", EMBED.to_owned());
+    desk.file("embed.py", EMBED);
     let script = desk.inbox.folder().join("embed.py");
     let script = script.to_str().expect("text");
     desk.file(
