@@ -19,6 +19,9 @@ use crate::typed::brief_of;
 /// How much mail a prompt has room for.
 const MAIL: i64 = 50;
 
+/// The most that a command may remember, in bytes.
+const MEMORY: usize = 64 << 10;
+
 /// How much of what an agent remembers a prompt has room for.
 const REMEMBERED: usize = 8;
 
@@ -117,7 +120,7 @@ impl Operation for Prompt {
         let goal = goal.or_else(subject).unwrap_or_default();
         let memory = match inbox.config().prompt.memory.as_slice() {
             [] => recalled(inbox, agent, &goal, &mut warnings)?,
-            command => match helper::ask(command, &goal) {
+            command => match helper::ask(command, &goal, MEMORY) {
                 Ok(text) => Some(text).filter(|text| !text.trim().is_empty()),
                 Err(problem) => {
                     let program = command.first().map_or("it", String::as_str);
