@@ -19,6 +19,9 @@ use crate::person;
 /// How many threads or messages a list has.
 const PAGE: i64 = 100;
 
+/// How many of a thread's newest messages are read.
+const MESSAGES: i64 = 100;
+
 /// How many of a thread's newest messages say how far they have come.
 const LADDERS: usize = 10;
 
@@ -228,7 +231,11 @@ fn find(ground: &Ground<'_>, caller: &Caller, filter: &Filter) -> Result<Found, 
 }
 
 fn whole(ground: &Ground<'_>, caller: &Caller, id: ThreadId) -> Result<Shown, Refusal> {
-    let mut shown = ground.run(&Show::of(id), caller)?;
+    let show = Show {
+        limit: Some(MESSAGES),
+        ..Show::of(id)
+    };
+    let mut shown = ground.run(&show, caller)?;
     for message in shown.messages.iter().rev().take(LADDERS) {
         let receipts = Receipts {
             message: message.message_id,

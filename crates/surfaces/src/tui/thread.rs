@@ -13,9 +13,6 @@ use super::paint::{self, BOLD, DIM, NAME, PLAIN, WAITS, safe, span, spread, wrap
 use super::payload::beginning;
 use super::rows::{ago, left, priority, status};
 
-/// How many of a thread's messages are laid out: the newest.
-const MOST: usize = 100;
-
 /// The most lines of one message, and the most characters of its text: whoever writes may not make the console slow.
 const LINES: usize = 300;
 const TEXT: usize = 12_000;
@@ -119,14 +116,13 @@ fn header(shown: &Shown, now: Millis, width: usize) -> Vec<Line<'static>> {
 
 fn messages(shown: &Shown, now: Millis, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    let earlier = shown.messages.len().saturating_sub(MOST);
-    if earlier > 0 {
+    if shown.before_event.is_some() {
         let id = shown.thread.thread_id;
-        let text = format!("{earlier} earlier messages: inbox show --thread {id}");
+        let text = format!("… earlier messages: inbox show --thread {id}");
         lines.push(Line::styled(text, DIM));
         lines.push(Line::default());
     }
-    for message in shown.messages.iter().skip(earlier) {
+    for message in &shown.messages {
         one(shown, message, now, width, &mut lines);
         lines.push(Line::default());
     }
