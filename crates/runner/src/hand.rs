@@ -67,6 +67,8 @@ pub(crate) struct Hand<L: Line> {
     session: Option<String>,
     /// What all starts of the command together used.
     used: Used,
+    /// Whether one of the runner's places is this thread's.
+    has_place: bool,
     /// Ends the one who listens to the thread.
     is_over: Arc<AtomicBool>,
 }
@@ -74,6 +76,9 @@ pub(crate) struct Hand<L: Line> {
 impl<L: Line> Drop for Hand<L> {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
+        if self.has_place {
+            self.house.slots.give();
+        }
     }
 }
 
@@ -97,6 +102,7 @@ impl<L: Line> Hand<L> {
             began: clock::now(),
             session: None,
             used: Used::default(),
+            has_place: true,
             is_over,
         };
         hand.listen(claimed.next_event_id);
@@ -134,10 +140,12 @@ impl<L: Line> Hand<L> {
     pub(crate) fn work(&mut self) -> (End, String) {
         match self.until_end() {
             Ok(ended) => ended,
-            Err(refusal) if matches!(refusal.code, Code::LeaseLost | Code::LeaseConflict) => {
-                (End::Lost, refusal.message)
-            }
-            Err(refusal) => self.release(&refusal.message),
+            Err(refusal) if is_lost(&refusal) => (End::Lost, refusal.message),
+            Err(refusal) if is_passing(&refusal) => self.release(&refusal.message),
+            // What is wrong with this thread would be wrong again: somebody has to see to it.
+            Err(refusal) => self
+                .stuck(BlockerType::ToolFailure, &refusal.message)
+                .unwrap_or_else(|_| self.release(&refusal.message)),
         }
     }
 
@@ -452,6 +460,14 @@ impl<L: Line> Hand<L> {
         }
         Ok(None)
     }
+}
+
+/// Whether a refusal says that the thread is not ours.
+fn is_lost(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.code,
+        Code::LeaseLost | Code::LeaseConflict | Code::InvalidTransition | Code::ThreadNotFound
+    )
 }
 
 /// Puts a folder that was found in its place; what was in the way otherwise.
