@@ -2,6 +2,7 @@
 
 mod bridge;
 mod commands;
+mod console;
 mod cycle;
 mod depth;
 mod devnet;
@@ -84,6 +85,9 @@ fn run(words: &[&str]) -> Outcome<()> {
     };
     if is_wanted("server") {
         server::measure(&lab, extent, &mut report)?;
+    }
+    if is_wanted("console") {
+        console::measure(&lab, &mut report)?;
     }
     if is_wanted("devnet") {
         devnet::measure(&lab, &mut report)?;

@@ -152,6 +152,10 @@ const TAIL: &str = "
   plain SQL in the manner of pgmq, a table with a hidden-until time and an archive, with prepared statements, each
   a transaction of its own, no leases, no events and no threads. Both take turns within each round; rates and
   ratios are medians of the rounds, and the times are of one job, or of one whole cycle.
+- *console*: pages of `inbox serve` on a store of a busy fortnight, 100,000 messages in 20,000 threads, 200 agents, a person with 3,000 unread
+  messages and 150 open questions, texts as long as they may be; each page asked for forty times on one connection. Open consoles are 200 connections
+  of one person on all these pages, each of which is sent every change. Sends go through the same server over HTTP, on disk before they
+  are answered, a round with the consoles and a round without in turns; the ratio is the median of the rounds'.
 - *devnet*: `inbox devnet` in a process of its own on the same disk, clients in another, each with a connection. A client
   signs a message, submits it over gRPC and asks for its receipt, and then begins again; the devnet checks the signature, takes
   the fee, extends the topic's running hash and writes it all before it answers. Its ledger outlives the end of the process at any

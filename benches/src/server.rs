@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::report::{Report, say};
 const CLIENTS: [usize; 3] = [1, 8, 64];
 
 /// A process that goes with the value.
-struct Running(Option<Child>);
+pub(crate) struct Running(Option<Child>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -125,8 +126,14 @@ fn serve(lab: &Lab, count: usize) -> Outcome<(Running, String, String)> {
         ttl_hours: None,
     };
     let made = create.run(&open(&db)?, &Caller::local(None))?;
+    let (running, address) = serve_at(lab, &db)?;
+    Ok((running, address, made.secret.ok_or("no secret")?))
+}
+
+/// Serves a store: the process, and where it listens.
+pub(crate) fn serve_at(lab: &Lab, db: &Path) -> Outcome<(Running, String)> {
     let mut child = lab
-        .inbox(&db, &["serve", "--listen", "127.0.0.1:0"])
+        .inbox(db, &["serve", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())
         .spawn()?;
     let output = child.stdout.take().ok_or("no pipe")?;
@@ -135,15 +142,36 @@ fn serve(lab: &Lab, count: usize) -> Outcome<(Running, String, String)> {
     let said: Value = serde_json::from_str(&line)?;
     let url = said["url"].as_str().ok_or("no URL")?;
     let address = url.trim_start_matches("http://").to_owned();
-    Ok((
-        Running(Some(child)),
-        address,
-        made.secret.ok_or("no secret")?,
-    ))
+    Ok((Running(Some(child)), address))
+}
+
+/// Reads one answer: its head and its body.
+pub(crate) fn read_answer(stream: &mut TcpStream) -> Outcome<(String, Vec<u8>)> {
+    let mut buffer = Vec::new();
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let count = stream.read(&mut piece)?;
+        if count == 0 {
+            return Err("the server hung up".into());
+        }
+        buffer.extend_from_slice(&piece[..count]);
+        let Some(end) = buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
+            continue;
+        };
+        let head = std::str::from_utf8(&buffer[..end])?.to_owned();
+        let length = head
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|rest| rest.split("\r\n").next());
+        let length: usize = length.ok_or("no length")?.parse()?;
+        if buffer.len() >= end + 4 + length {
+            return Ok((head, buffer.split_off(end + 4)));
+        }
+    }
 }
 
 /// A program that keeps a connection to `inbox serve`.
-struct Http {
+pub(crate) struct Http {
     stream: TcpStream,
     head: String,
     held: Option<(String, String)>,
@@ -151,7 +179,7 @@ struct Http {
 }
 
 impl Http {
-    fn connect(address: &str, secret: &str) -> Outcome<Self> {
+    pub(crate) fn connect(address: &str, secret: &str) -> Outcome<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         let head = format!(
@@ -163,6 +191,12 @@ impl Http {
             held: None,
             buffer: Vec::new(),
         })
+    }
+
+    /// Sends to one of many agents.
+    pub(crate) fn send_on(&mut self) -> Outcome<()> {
+        let body = r#"{"to":["agent-011"],"subject":"please look at pull request 417"}"#;
+        self.call("send", "", body).map(drop)
     }
 
     fn call(&mut self, path: &str, more: &str, body: &str) -> Outcome<String> {

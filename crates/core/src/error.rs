@@ -91,6 +91,8 @@ codes! {
         "No agent has this name.";
     SessionNotFound "session_not_found" exit 40 http 404 retry Never,
         "No session has this id.";
+    MemoryNotFound "memory_not_found" exit 40 http 404 retry Never,
+        "The caller remembers nothing with this id.";
     TokenNotFound "token_not_found" exit 40 http 404 retry Never,
         "No token has this id.";
     TopicNotFound "topic_not_found" exit 40 http 404 retry Never,

@@ -125,6 +125,10 @@ id_type!(
     MessageId, "msg_", "message"
 );
 id_type!(
+    /// The id of something that an agent remembers.
+    MemoryId, "mem_", "memory"
+);
+id_type!(
     /// The id of an artifact.
     ArtifactId, "art_", "artifact"
 );

@@ -20,7 +20,7 @@ pub mod word;
 pub use address::{Address, Mode};
 pub use entity::Entity;
 pub use error::{Code, Refusal};
-pub use id::{ArtifactId, EventId, LeaseToken, MessageId, ThreadId};
+pub use id::{ArtifactId, EventId, LeaseToken, MemoryId, MessageId, ThreadId};
 pub use name::{AgentName, Label, SessionId};
 pub use record::{Artifact, Event, Lease, Message, Thread};
 pub use roster::{Agent, Session, Token};

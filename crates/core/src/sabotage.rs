@@ -123,6 +123,14 @@ pub const PLANTED: &[(&str, &str)] = &[
         "move_unchecked",
         "a copy is let go without being compared with its source",
     ),
+    (
+        "notice_untaken",
+        "two who find that a person is to be told both do it",
+    ),
+    (
+        "notice_unheeded",
+        "a person is told of what they have read or answered in time",
+    ),
 ];
 
 /// Whether the bug `name` is planted in this process (`INBOX_SABOTAGE=name`).

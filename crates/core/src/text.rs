@@ -23,6 +23,16 @@ pub fn visible(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// What a text begins with, as the line that stands for it.
+pub fn first_line(text: &str) -> &str {
+    const MOST: usize = 200;
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => &line[..end],
+        None => line,
+    }
+}
+
 /// A value as a message quotes it: its beginning, in quotes, with nothing active in it.
 pub fn quoted(value: &str) -> String {
     const MOST: usize = 100;

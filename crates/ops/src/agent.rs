@@ -12,8 +12,10 @@ use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_free};
 use crate::page::Page;
 use crate::read::count_unread;
 
+mod mail;
 mod work;
 
+pub use mail::Received;
 use work::{HELD, work};
 pub use work::{Holding, Work};
 
@@ -136,6 +138,9 @@ pub struct AgentList {
     /// List only agents of this kind
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
+    /// List only these; repeat for several
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub name: Vec<AgentName>,
     /// Say also what each holds, in which programs it runs, and how much it has not read
     #[serde(default)]
     pub work: bool,
@@ -253,6 +258,9 @@ impl Operation for AgentList {
                 ..details.agent
             });
             let agents = agents.filter(|agent| self.kind.is_none_or(|kind| kind == agent.kind));
+            let is_named =
+                |agent: &Agent| self.name.is_empty() || self.name.contains(&agent.agent_id);
+            let agents = agents.filter(is_named);
             let agents: Vec<Agent> = agents.collect();
             let work = if self.work {
                 work(tx, &agents)?
@@ -409,6 +417,9 @@ impl Answer for Agents {
     }
 
     fn page(&self) -> Page {
-        Page::default().agents(&self.agents)
+        if self.work.is_empty() {
+            return Page::default().agents(&self.agents);
+        }
+        work::page(&self.agents, &self.work)
     }
 }

@@ -8,6 +8,7 @@ use inbox_wire::{Known, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::agent::{as_roster, details};
 use crate::answer::Answer;
@@ -19,6 +20,9 @@ use crate::typed;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardValidate {
+    /// Check it as the card of this agent
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_agent: Option<AgentName>,
     /// The card
     pub card: Value,
 }
@@ -38,6 +42,9 @@ pub struct CardSet {
     /// Its name; the card's own slug unless told otherwise
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<AgentName>,
+    /// Do it only while the card that it has is the one with this hash, as card show says
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_hash: Option<String>,
     /// The card
     pub card: Value,
 }
@@ -49,6 +56,9 @@ pub struct ShownCard {
     pub agent_id: Option<AgentName>,
     /// The card, or null.
     pub card: Option<Value>,
+    /// What tells it from every other card; that of no card, too.
+    #[serde(default)]
+    pub hash: String,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -61,10 +71,11 @@ impl Operation for CardValidate {
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<ShownCard, Refusal> {
         inbox.read(|tx| {
-            check(tx, inbox, None, &self.card)?;
+            check(tx, inbox, self.for_agent.as_ref(), &self.card)?;
             Ok(ShownCard {
                 agent_id: slug_of(&self.card),
                 card: Some(self.card.clone()),
+                hash: hash(Some(&self.card)),
                 next_event_id: tx.newest_event()?,
             })
         })
@@ -83,6 +94,7 @@ impl Operation for CardShow {
             let agent = details(tx, &self.slug)?.agent;
             Ok(ShownCard {
                 agent_id: Some(agent.agent_id),
+                hash: hash(agent.card.as_ref()),
                 card: agent.card,
                 next_event_id,
             })
@@ -106,15 +118,32 @@ impl Operation for CardSet {
         inbox.write(self, &as_roster(caller), |tx, _| {
             let mut found = details(tx, &slug)?;
             check(tx, inbox, Some(&slug), &self.card)?;
+            let is_hash = hash(found.agent.card.as_ref());
+            if self.if_hash.as_ref().is_some_and(|was| *was != is_hash) {
+                let message = format!("the card of {slug} was changed by somebody else");
+                return Err(Refusal::new(Code::AlreadyExists, message)
+                    .hint(format!("inbox card show {slug} shows what it is now"))
+                    .detail("hash", is_hash)
+                    .into());
+            }
             found.agent.card = Some(self.card.clone());
             tx.set_agent(&found)?;
             Ok(ShownCard {
                 agent_id: Some(slug.clone()),
+                hash: hash(Some(&self.card)),
                 card: Some(self.card.clone()),
                 next_event_id: EventId(0),
             })
         })
     }
+}
+
+/// What tells a card from every other.
+fn hash(card: Option<&Value>) -> String {
+    let text = card.map_or_else(|| "null".to_owned(), ToString::to_string);
+    let digest = Sha256::digest(text);
+    let first = digest.iter().take(16);
+    first.map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn slug_of(card: &Value) -> Option<AgentName> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use inbox_core::{
     Address, AgentName, EventId, Message, Mode, Refusal, Session, SessionState, limit,
 };
-use inbox_store::{Abort, Tx};
+use inbox_store::{Abort, Heard, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::page::{Cell, Page};
 const USUAL: i64 = 50;
 
 /// How many channels there are at the most.
-const MOST: usize = 500;
+const MOST: i64 = 500;
 
 /// List the channels: every role and tag that was written to or is held, and all
 ///
@@ -71,6 +71,9 @@ pub struct Posts {
     pub messages: Vec<Message>,
     /// The event before which there is more; null where there is not.
     pub before_event: Option<EventId>,
+    /// The events that the messages came with.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -85,15 +88,17 @@ impl Operation for ChannelList {
         inbox.read(|tx| {
             let next_event_id = tx.newest_event()?;
             let sessions = living(tx)?;
-            let mut addresses: BTreeSet<Address> = BTreeSet::from([Address::all()]);
-            for mode in [Mode::Role, Mode::Tag] {
-                addresses.extend(tx.addresses(mode)?);
+            let mut heard = tx.heard(MOST)?;
+            if !heard.iter().any(|it| it.address == Address::all()) {
+                heard.push(Heard {
+                    address: Address::all(),
+                    latest: None,
+                });
             }
             let mut channels = Vec::new();
-            for address in addresses.into_iter().take(MOST) {
-                let found = tx.posted_to(&address, EventId(i64::MAX), 1)?;
-                let at = found.first().map(|(event, _)| *event);
-                let channel = channel(address, &sessions, found.into_iter().next());
+            for Heard { address, latest } in heard {
+                let at = latest.as_ref().map(|(event, _)| *event);
+                let channel = channel(address, &sessions, latest);
                 channels.push((std::cmp::Reverse(at), channel));
             }
             channels.sort_by(|a, b| (a.0, &a.1.address).cmp(&(b.0, &b.1.address)));
@@ -129,10 +134,12 @@ impl Operation for ChannelShow {
             let before_event = found.last().map(|(event, _)| *event).filter(|_| is_cut);
             let channel = channel(self.id.clone(), &sessions, found.first().cloned());
             found.reverse();
+            let (came_with, messages) = found.into_iter().unzip();
             Ok(Posts {
                 channel,
-                messages: found.into_iter().map(|(_, message)| message).collect(),
+                messages,
                 before_event,
+                came_with,
                 next_event_id,
             })
         })

@@ -2,10 +2,12 @@
 //! without a person, and who hears of what.
 
 mod ledger;
+mod notify;
 mod preset;
 mod run;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
+pub use notify::{Notify, Rhythm, host as webhook_host};
 pub use preset::{Preset, Reading, What};
 pub use run::Run;
 
@@ -33,6 +35,10 @@ pub struct Config {
     pub session: SessionDefaults,
     /// When an idle agent is woken.
     pub wake: WakeRules,
+    /// What reaches people elsewhere, and by what.
+    pub notify: Notify,
+    /// How what agents remember is found.
+    pub memory: MemoryRules,
     /// Whether and how the record lives on a ledger.
     pub ledger: Ledger,
     /// How `inbox run` works.
@@ -109,6 +115,15 @@ pub struct PromptSources {
     pub skills: Option<String>,
     /// A command that prints what the agent remembers. It is given the goal on its standard input.
     pub memory: Vec<String>,
+}
+
+/// How what agents remember is found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryRules {
+    /// A command that prints where a text lies among others: the text is on its standard input, and it prints a list of numbers in JSON. Without one,
+    /// memories are found by their words alone.
+    pub embed: Vec<String>,
 }
 
 /// Who an agent's client is here, where neither it nor the environment says so.

@@ -49,6 +49,12 @@ impl Inbox {
         Ok(written.value)
     }
 
+    /// The person at this machine: the only one on the roster, who is made when there is none.
+    pub fn person(&self) -> Result<AgentName, Refusal> {
+        let written = self.store().write(|tx| person(tx, None))?;
+        Ok(written.value.0)
+    }
+
     /// Opens a link, which then opens no more: the secret of the session, and whose it is.
     pub fn come_in(&self, code: &str) -> Result<(String, Token), Refusal> {
         let token = self.admit(Some(code))?;
@@ -133,7 +139,10 @@ fn person(tx: &mut Tx<'_>, named: Option<&AgentName>) -> Result<(AgentName, bool
                 "there are several persons on the roster: {}",
                 names.join(", ")
             ))
-            .hint(format!("inbox ui --agent {}", names[0]))
+            .hint(format!(
+                "inbox ui --as {0}, or inbox --agent {0} in a terminal",
+                names[0]
+            ))
             .into())
         }
     }

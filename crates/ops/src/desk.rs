@@ -1,7 +1,7 @@
 //! `desk`: what waits for the caller, and who waits with it.
 
 use inbox_core::record::Millis;
-use inbox_core::{AgentName, EventId, Kind, Message, Priority, Refusal, Status, Thread};
+use inbox_core::{AgentName, EventId, Message, Priority, Refusal, Status, Thread, limit};
 use inbox_store::{Abort, Reader, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,14 @@ const CONNECTION: &str = "connection";
 /// A question says since when it has kept somebody waiting. Nothing is marked as read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Desk {}
+pub struct Desk {
+    /// Show at most so much mail; 200 unless told otherwise
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// Show the mail after this event
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_event: Option<EventId>,
+}
 
 /// What waits.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +44,12 @@ pub struct Waits {
     pub elsewhere: Vec<Ask>,
     /// Unread mail that is no open question: the urgent first, then the oldest.
     pub mail: Vec<Message>,
+    /// The event after which there is more mail; null where there is not.
+    #[serde(default)]
+    pub mail_after: Option<EventId>,
+    /// The events that the mail came with.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// How much is unread, counted up to 1000.
     pub unread: i64,
     /// Whether there is more than was counted.
@@ -60,6 +73,25 @@ pub enum AskSort {
     Connection,
     /// An answer, for which no work waits.
     Question,
+}
+
+impl AskSort {
+    /// What a question in a thread wants.
+    pub(crate) fn of(message: &Message, thread: &Thread) -> Self {
+        let named = message.message_type.as_deref().unwrap_or_default();
+        let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
+        // Only this program asks about the ledger: whoever else uses its words has a question like any other.
+        let is_own = message.from_agent.as_str() == "system";
+        if begins(GATE) || (is_own && begins(TRANSACTION)) {
+            AskSort::Approval
+        } else if is_own && begins(CONNECTION) {
+            AskSort::Connection
+        } else if thread.status == Status::Blocked {
+            AskSort::Blocked
+        } else {
+            AskSort::Question
+        }
+    }
 }
 
 /// An open question.
@@ -88,15 +120,13 @@ impl Operation for Desk {
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Waits, Refusal> {
         let agent = caller.agent()?;
+        let limit = limit::in_range("--limit", self.limit.unwrap_or(MOST), 0, limit::PAGE_MAX)?;
         inbox.read(|tx| {
             let next_event_id = tx.newest_event()?;
             let reader = tx.reader(agent, caller.session.as_ref())?;
             let (mut asks, mut elsewhere) = (Vec::new(), Vec::new());
-            for row in tx.held_threads(MOST)? {
-                if row.thread.status != Status::Blocked {
-                    continue;
-                }
-                let Some(ask) = ask(tx, row)? else { continue };
+            for (row, message) in tx.blocked_asks(MOST)? {
+                let ask = ask(row, message);
                 if is_for(&reader, &ask) {
                     asks.push(ask);
                 } else if ask.waiting != *agent {
@@ -104,29 +134,31 @@ impl Operation for Desk {
                 }
             }
             for reached in &reader.addresses {
-                for row in tx.asked_threads(reached, MOST)? {
+                for (row, message) in tx.asked(reached, MOST)? {
                     let is_known = |ask: &Ask| ask.thread.thread_id == row.thread.thread_id;
-                    if asks.iter().any(is_known) {
-                        continue;
+                    if message.from_agent != *agent && !asks.iter().any(is_known) {
+                        asks.push(ask(row, message));
                     }
-                    asks.extend(ask(tx, row)?.filter(|ask| ask.waiting != *agent));
                 }
             }
             asks.sort_by_key(|ask| (ask.sort, ask.since));
             elsewhere.sort_by_key(|ask| ask.since);
-            let (mut mail, _) = unread(tx, &reader, EventId(0), MOST)?;
+            let (mut mail, mail_after) = self.mail(tx, &reader, limit)?;
             mail.retain(|(_, message)| {
                 !asks
                     .iter()
                     .any(|ask| ask.message.message_id == message.message_id)
             });
             mail.sort_by_key(|(event, message)| (message.priority.max(Priority::High), *event));
+            let (came_with, mail) = mail.into_iter().unzip();
             let (unread, unread_is_more) = count_unread(tx, &reader)?;
             Ok(Waits {
                 agent_id: agent.clone(),
                 asks,
                 elsewhere,
-                mail: mail.into_iter().map(|(_, message)| message).collect(),
+                mail,
+                came_with,
+                mail_after,
                 unread,
                 unread_is_more,
                 next_event_id,
@@ -135,34 +167,46 @@ impl Operation for Desk {
     }
 }
 
-/// The question that a thread ends with, if it does.
-fn ask(tx: &mut Tx<'_>, row: ThreadRow) -> Result<Option<Ask>, Abort> {
-    let found = match row.thread.latest_message_id {
-        Some(id) => tx.load_message(id)?,
-        None => None,
-    };
-    let Some((_, message)) = found.filter(|(_, message)| message.kind == Kind::Question) else {
-        return Ok(None);
-    };
-    let named = message.message_type.as_deref().unwrap_or_default();
-    let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
-    let sort = if begins(GATE) || begins(TRANSACTION) {
-        AskSort::Approval
-    } else if begins(CONNECTION) {
-        AskSort::Connection
-    } else if row.thread.status == Status::Blocked {
-        AskSort::Blocked
-    } else {
-        AskSort::Question
-    };
-    Ok(Some(Ask {
-        sort,
+/// Mail with the event that it came with.
+type Numbered = (EventId, Message);
+
+impl Desk {
+    /// A page of mail, and where it goes on. What is urgent is on the first one, wherever it lies.
+    fn mail(
+        &self,
+        tx: &mut Tx<'_>,
+        reader: &Reader,
+        limit: i64,
+    ) -> Result<(Vec<Numbered>, Option<EventId>), Abort> {
+        if limit == 0 {
+            return Ok((Vec::new(), None));
+        }
+        let after = self.after_event.unwrap_or(EventId(0));
+        let (mut mail, is_cut) = unread(tx, reader, after, limit)?;
+        let more = mail.last().map(|(event, _)| *event).filter(|_| is_cut);
+        if self.after_event.is_none() && more.is_some() {
+            for reached in &reader.addresses {
+                for (event, message) in tx.urgent(reader, reached, limit)? {
+                    if !mail.iter().any(|(other, _)| *other == event) {
+                        mail.push((event, message));
+                    }
+                }
+            }
+        }
+        Ok((mail, more))
+    }
+}
+
+/// A thread and the question that it ends with.
+fn ask(row: ThreadRow, message: Message) -> Ask {
+    Ask {
+        sort: AskSort::of(&message, &row.thread),
         waiting: message.from_agent.clone(),
         since: message.created_at,
         lease_until: row.lease_until,
         thread: row.thread,
         message,
-    }))
+    }
 }
 
 /// Whether a question is the reader's to answer: it was sent to it, or it is about what it asked for.
@@ -200,21 +244,30 @@ impl Answer for Waits {
         if !self.is_something() {
             return page.line("nothing waits for you".to_owned());
         }
-        if !self.asks.is_empty() {
-            page = page.table(
-                vec!["ANSWER", "WHO WAITS", "SINCE", "WHAT"],
-                rows(&self.asks),
-            );
+        // Headings are for people alone; which table is which is for everybody.
+        let parts = [
+            ("waiting for your answer:", &self.asks),
+            ("waiting for another's answer:", &self.elsewhere),
+        ];
+        for (name, asks) in parts {
+            if !asks.is_empty() {
+                page = page.line(name.to_owned());
+                page = page.table(vec!["THREAD", "WHO WAITS", "SINCE", "WHAT"], rows(asks));
+            }
         }
-        if !self.elsewhere.is_empty() {
-            page = page.table(
-                vec!["WAITS FOR ANOTHER", "WHO", "SINCE", "WHAT"],
-                rows(&self.elsewhere),
-            );
+        if !self.mail.is_empty() {
+            page = page.line(format!(
+                "{}{} unread:",
+                self.unread,
+                if self.unread_is_more { " or more" } else { "" }
+            ));
         }
         for message in &self.mail {
             page = page.header(&crate::glance::Header::of(message.clone()));
         }
-        page
+        match self.mail_after {
+            Some(event) => page.line(format!("more: inbox desk --after-event {event}")),
+            None => page,
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! `flow`: what happened to work over a time, in figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use inbox_core::record::Millis;
 use inbox_core::{EventId, EventType, Label, Refusal, Status, ThreadId};
-use inbox_store::Happening;
+use inbox_store::{Abort, Happening, Piece, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ use crate::search::When;
 /// How far back unless told otherwise, in milliseconds.
 const USUAL: i64 = 3_600_000;
 
-/// How many events are looked at: the newest.
-const MOST: i64 = 50_000;
+/// How many events are looked at: the newest. More would take longer than a page may.
+const MOST: i64 = 20_000;
 
 /// Into how many parts the time is cut.
 const PARTS: usize = 48;
@@ -173,10 +173,12 @@ impl Operation for Flow {
                 after = EventId(newest.0 - MOST);
             }
             let run = self.run.as_ref().map(Label::as_str);
-            let steps = tx.steps_after(after, run, MOST)?;
+            let work = tx.work_after(after, run)?;
+            let mut steps = tx.steps_after(after, run, MOST)?;
+            steps.retain(|step| work.contains_key(&step.thread));
             let talk = tx.talk_after(after, run, PAIRS)?;
             let queued = tx.count_queued(QUEUED)?;
-            let lives = lives(&steps);
+            let lives = lives(&steps, &work);
             Ok(Flowed {
                 from,
                 until,
@@ -184,7 +186,7 @@ impl Operation for Flow {
                 totals: totals(&steps, &lives),
                 parts: parts(&steps, (from, until), queued),
                 groups: groups(&lives, until),
-                bars: bars(&lives),
+                bars: bars(tx, &lives)?,
                 talk: talk
                     .into_iter()
                     .map(|(from, to, messages)| Talk { from, to, messages })
@@ -197,18 +199,23 @@ impl Operation for Flow {
 
 /// What is known of one thread of work.
 struct Life<'a> {
-    first: &'a Happening,
+    thread: ThreadId,
+    piece: &'a Piece,
     opened: Option<Millis>,
     claimed: Option<Millis>,
     done: Option<Millis>,
     steps: Vec<BarStep>,
 }
 
-fn lives(steps: &[Happening]) -> Vec<Life<'_>> {
+fn lives<'a>(steps: &[Happening], work: &'a HashMap<ThreadId, Piece>) -> Vec<Life<'a>> {
     let mut found: BTreeMap<i64, Life<'_>> = BTreeMap::new();
-    for step in steps.iter().filter(|step| step.is_work) {
+    for step in steps {
+        let Some(piece) = work.get(&step.thread) else {
+            continue;
+        };
         let life = found.entry(step.thread.key()).or_insert_with(|| Life {
-            first: step,
+            thread: step.thread,
+            piece,
             opened: None,
             claimed: None,
             done: None,
@@ -232,9 +239,7 @@ fn lives(steps: &[Happening]) -> Vec<Life<'_>> {
 
 fn totals(steps: &[Happening], lives: &[Life<'_>]) -> Totals {
     let count = |event| {
-        let found = steps
-            .iter()
-            .filter(|step| step.is_work && step.event == event);
+        let found = steps.iter().filter(|step| step.event == event);
         i64::try_from(found.count()).unwrap_or(i64::MAX)
     };
     let claimed = lives.iter().filter(|life| life.claimed.is_some()).count();
@@ -263,7 +268,7 @@ fn parts(steps: &[Happening], (from, until): (Millis, Millis), queued: i64) -> V
         .collect();
     let mut changes = vec![0; PARTS];
     let mut waiting: BTreeMap<i64, bool> = BTreeMap::new();
-    for step in steps.iter().filter(|step| step.is_work) {
+    for step in steps {
         let index = ((step.at.0 - from.0) * count / whole).clamp(0, count - 1);
         let index = usize::try_from(index).unwrap_or(0);
         let part = &mut parts[index];
@@ -292,11 +297,11 @@ fn parts(steps: &[Happening], (from, until): (Millis, Millis), queued: i64) -> V
 fn groups(lives: &[Life<'_>], until: Millis) -> Vec<Group> {
     let mut found: BTreeMap<(&str, &str), Vec<&Life<'_>>> = BTreeMap::new();
     for life in lives {
-        let to = life.first.to.split(' ').next().unwrap_or_default();
+        let to = life.piece.to.split(' ').next().unwrap_or_default();
         found.entry(("to", to)).or_default().push(life);
-        if !life.first.run.is_empty() {
+        if !life.piece.run.is_empty() {
             found
-                .entry(("run", &life.first.run))
+                .entry(("run", &life.piece.run))
                 .or_default()
                 .push(life);
         }
@@ -353,19 +358,27 @@ fn spread(mut times: Vec<i64>) -> Option<Spread> {
     })
 }
 
-fn bars(lives: &[Life<'_>]) -> Vec<Bar> {
+/// The threads that changed last, in the order in which they are first seen.
+fn latest<'a>(lives: &'a [Life<'a>]) -> Vec<&'a Life<'a>> {
     let mut all: Vec<&Life<'_>> = lives.iter().collect();
     all.sort_by_key(|life| std::cmp::Reverse(life.steps.last().map(|step| step.from)));
     all.truncate(BARS);
     all.sort_by_key(|life| life.steps.first().map(|step| step.from));
-    all.into_iter()
-        .map(|life| Bar {
-            thread_id: life.first.thread,
-            subject: life.first.subject.clone(),
-            run_id: life.first.run.clone(),
+    all
+}
+
+fn bars(tx: &mut Tx<'_>, lives: &[Life<'_>]) -> Result<Vec<Bar>, Abort> {
+    let mut bars = Vec::new();
+    for life in latest(lives) {
+        let row = tx.load_thread(life.thread)?;
+        bars.push(Bar {
+            thread_id: life.thread,
+            subject: row.map(|row| row.thread.subject).unwrap_or_default(),
+            run_id: life.piece.run.clone(),
             steps: life.steps.clone(),
-        })
-        .collect()
+        });
+    }
+    Ok(bars)
 }
 
 impl Answer for Flowed {
@@ -426,11 +439,17 @@ mod tests {
             event,
             status,
             at: Millis(at),
+        }
+    }
+
+    fn work(threads: [i64; 2]) -> HashMap<ThreadId, Piece> {
+        let piece = Piece {
             run: "r1".into(),
             to: "role:dev".into(),
-            is_work: true,
-            subject: "s".into(),
-        }
+        };
+        threads
+            .map(|thread| (ThreadId::new(thread), piece.clone()))
+            .into()
     }
 
     #[test]
@@ -444,7 +463,8 @@ mod tests {
             step(1, EventType::Done, Status::Done, 600),
             step(2, EventType::Created, Status::Pending, 300),
         ];
-        let lives = lives(&steps);
+        let work = work([1, 2]);
+        let lives = lives(&steps, &work);
         let groups = groups(&lives, Millis(1_000));
         assert_eq!(groups.len(), 2);
         let one = &groups[0];
@@ -455,8 +475,7 @@ mod tests {
         assert_eq!(one.to_claim, Some(Spread { p50: 100, p90: 100 }));
         assert_eq!(one.blocked, Some(Spread { p50: 300, p90: 300 }));
         assert_eq!(one.to_done, Some(Spread { p50: 600, p90: 600 }));
-        let bars = bars(&lives);
-        assert_eq!(bars[0].steps.len(), 6);
+        assert_eq!(latest(&lives)[0].steps.len(), 6);
         let totals = totals(&steps, &lives);
         assert_eq!((totals.opened, totals.claimed, totals.done), (2, 1, 1));
     }

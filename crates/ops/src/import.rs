@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use inbox_core::lifecycle::{Decision, LeaseChange};
+use inbox_core::text::first_line;
 use inbox_core::{
     Address, AgentName, Auth, EventId, EventType, Kind, MessageId, Priority, Refusal, Scope,
     SessionId, Status, Step as Rung, ThreadId, limit,
@@ -182,7 +183,7 @@ impl Importing<'_, '_> {
             None => incoming
                 .subject
                 .clone()
-                .unwrap_or_else(|| first_line(&incoming.body)),
+                .unwrap_or_else(|| subject_of(&incoming.body)),
         };
         limit::required("the summary", &summary, limit::SUMMARY)?;
         limit::bytes("the body", &incoming.body, limit::BODY)?;
@@ -396,9 +397,12 @@ fn decided(event: EventType, status: Status, lease: LeaseChange) -> Decision {
     }
 }
 
-fn first_line(body: &str) -> String {
-    let line = body.trim().lines().next().unwrap_or("(no text)");
-    line.chars().take(200).collect()
+fn subject_of(body: &str) -> String {
+    let line = match first_line(body) {
+        "" => "(no text)",
+        line => line,
+    };
+    line.to_owned()
 }
 
 impl Answer for Imported {
@@ -421,11 +425,11 @@ impl Answer for Imported {
 
 #[cfg(test)]
 mod tests {
-    use super::first_line;
+    use super::subject_of;
 
     #[test]
     fn the_first_line_stands_for_a_subject_that_is_missing() {
-        assert_eq!(first_line("\n one\ntwo"), "one");
-        assert_eq!(first_line(""), "(no text)");
+        assert_eq!(subject_of("\n one\ntwo"), "one");
+        assert_eq!(subject_of(""), "(no text)");
     }
 }

@@ -19,6 +19,7 @@ use crate::call::{Inbox, thread};
 
 mod answer;
 mod audit;
+mod check;
 mod connect;
 mod entity;
 mod extra;
@@ -34,11 +35,13 @@ mod way;
 
 pub(crate) use answer::answered;
 pub use audit::{Kept, Stray};
+pub use check::{Check, Named, Spot};
 pub use connect::{Ending, Line};
 pub use entity::Noted;
 pub use link::Link;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
+pub use proposal::Seen;
 pub(crate) use tell::{follow_entity, tell_note, tell_step};
 pub use tend::Seat;
 pub(crate) use way::over;

@@ -28,11 +28,14 @@ mod fetch;
 mod flow;
 mod glance;
 mod guard;
+mod helper;
 mod import;
 mod intake;
 pub mod ledger;
 mod list;
+mod memory;
 mod note;
+mod notify;
 mod page;
 mod prompt;
 mod read;
@@ -54,7 +57,8 @@ mod watch;
 
 pub use ack::{Ack, Acked, AckedMessage};
 pub use agent::{
-    AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, Holding, OneAgent, Work,
+    AgentAdd, AgentList, AgentRemove, AgentSet, AgentShow, Agents, Holding, OneAgent, Received,
+    Work,
 };
 pub use answer::{Answer, Delivery, Leased, Posted, Released, Threads};
 pub use archive::{Archive, Archived};
@@ -76,7 +80,9 @@ pub use flow::{Bar, BarStep, Flow, Flowed, Group, Part, Spread, Talk, Totals};
 pub use glance::{Glance, Glanced, Header, Held, pointer, quotation};
 pub use import::{Import, Imported};
 pub use list::List;
+pub use memory::{Memories, Memory, MemoryAdd, MemoryForget, MemoryList, MemorySearch, OneMemory};
 pub use note::Note;
+pub use notify::{About, Notice, NoticeSort};
 pub use page::{Block, Cell, Page};
 pub use prompt::{Prompt, Prompted};
 pub use read::{Mail, Read};
@@ -147,6 +153,10 @@ pub fn each_operation(visitor: &mut impl Visitor) {
     visitor.visit::<CardShow>();
     visitor.visit::<CardSet>();
     visitor.visit::<Prompt>();
+    visitor.visit::<MemoryAdd>();
+    visitor.visit::<MemorySearch>();
+    visitor.visit::<MemoryList>();
+    visitor.visit::<MemoryForget>();
     visitor.visit::<SessionStart>();
     visitor.visit::<SessionBeat>();
     visitor.visit::<SessionSet>();

@@ -1,6 +1,6 @@
 //! `list`: threads by filter.
 
-use inbox_core::{AgentName, EventId, Label, Refusal, Status};
+use inbox_core::{AgentName, EventId, Label, Refusal, Status, ThreadId};
 use inbox_store::ThreadFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct List {
     /// List at most so many; 100 unless told otherwise
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
+    /// List threads older than this one: the last of a page gives the next page
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_thread: Option<ThreadId>,
     /// List threads with an event after this one
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_event: Option<EventId>,
@@ -55,12 +58,19 @@ impl Operation for List {
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Threads, Refusal> {
         let limit = page_limit(self.limit)?;
+        if let (Some(thread), Some(_)) = (self.before_thread, self.after_event) {
+            return Err(Refusal::input(format!(
+                "--before-thread {thread} and --after-event are two ways through a list"
+            ))
+            .hint("inbox list --before-thread ID goes back; inbox list --after-event N follows"));
+        }
         let filter = ThreadFilter {
             status: self.status.clone(),
             created_by: self.created_by.clone(),
             assigned_to: self.assigned_to.as_ref().map(ToString::to_string),
             labels: labels(self.run.as_ref(), self.task.as_ref()),
             agent: self.agent.clone(),
+            before: self.before_thread,
         };
         let mut answer = inbox.read(|tx| {
             let newest = tx.newest_event()?;

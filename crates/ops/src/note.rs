@@ -1,6 +1,7 @@
 //! `note`: a word on an entity's own thread.
 
 use inbox_core::lifecycle::Command;
+use inbox_core::text::first_line;
 use inbox_core::{Address, Entity, Kind, Priority, Refusal, limit};
 use inbox_store::{Abort, NewMessage, NewThread, ThreadRow, Tx};
 use schemars::JsonSchema;
@@ -118,13 +119,4 @@ pub(crate) fn commentary(entity: &Entity) -> Address {
 /// The thread of the notes on an entity, once there is one.
 pub(crate) fn thread_of(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<ThreadRow>, Abort> {
     Ok(tx.thread_of_address(&commentary(entity))?)
-}
-
-/// What a note begins with, as its summary.
-pub(crate) fn first_line(note: &str) -> &str {
-    let line = note.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(200) {
-        Some((end, _)) => &line[..end],
-        None => line,
-    }
 }

@@ -1,12 +1,8 @@
 //! `prompt`: what an agent is told before it works on a thread.
 
-use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
-use inbox_core::{Code, EventId, Kind, Message, MessageId, Refusal, Thread, ThreadId};
+use inbox_core::{AgentName, EventId, Kind, Message, MessageId, Refusal, Thread, ThreadId};
 use inbox_wire::{Mail, PromptParts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::agent::details;
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::helper;
+use crate::memory::recall;
 use crate::page::Page;
 use crate::read::unread;
 use crate::typed::brief_of;
@@ -21,17 +19,11 @@ use crate::typed::brief_of;
 /// How much mail a prompt has room for.
 const MAIL: i64 = 50;
 
+/// How much of what an agent remembers a prompt has room for.
+const REMEMBERED: usize = 8;
+
 /// How much of what was said in its thread a prompt has room for: the newest.
 const SAID: usize = 30;
-
-/// How long a command may take to remember.
-const REMEMBER_WITHIN: Duration = Duration::from_secs(20);
-
-/// How long the output of a command may stay open after its end.
-const SAY_WITHIN: Duration = Duration::from_secs(1);
-
-/// The most that is remembered, in bytes.
-const MEMORY: usize = 64 << 10;
 
 /// Skills that every agent gets. A file of the same name in the folder of skills takes their place.
 const SHARED: [(&str, &str); 2] = [
@@ -120,21 +112,19 @@ impl Operation for Prompt {
             None => None,
         };
         let skills = skills(inbox, agent.as_str());
-        let memory = match inbox.config().prompt.memory.split_first() {
-            None => None,
-            Some((program, args)) => {
-                let goal = brief
-                    .as_ref()
-                    .map(|brief| brief.goal.as_str())
-                    .unwrap_or_default();
-                match remember(program, args, goal) {
-                    Ok(text) => Some(text).filter(|text| !text.trim().is_empty()),
-                    Err(problem) => {
-                        warnings.push(format!("{program} did not remember: {problem}"));
-                        None
-                    }
+        let goal = brief.as_ref().map(|brief| brief.goal.clone());
+        let subject = || said.first().map(|(_, thread)| thread.subject.clone());
+        let goal = goal.or_else(subject).unwrap_or_default();
+        let memory = match inbox.config().prompt.memory.as_slice() {
+            [] => recalled(inbox, agent, &goal, &mut warnings)?,
+            command => match helper::ask(command, &goal) {
+                Ok(text) => Some(text).filter(|text| !text.trim().is_empty()),
+                Err(problem) => {
+                    let program = command.first().map_or("it", String::as_str);
+                    warnings.push(format!("{program} did not remember: {problem}"));
+                    None
                 }
-            }
+            },
         };
         let messages = mail.iter().map(|(message, _)| message.message_id).collect();
         let is_elsewhere = |mail: &Mail<'_>| Some(mail.thread.thread_id) != self.thread;
@@ -166,6 +156,23 @@ impl Operation for Prompt {
             next_event_id,
         })
     }
+}
+
+/// What the agent remembers about its work, as a list.
+fn recalled(
+    inbox: &Inbox,
+    agent: &AgentName,
+    goal: &str,
+    warnings: &mut Vec<String>,
+) -> Result<Option<String>, Refusal> {
+    let found = recall(inbox, agent, goal, REMEMBERED)?;
+    warnings.extend(found.warnings);
+    let lines = found.memories.iter().map(|memory| {
+        // Each stands on lines of its own, behind one mark.
+        format!("- {}", memory.text.trim().replace('\n', "\n  "))
+    });
+    let lines: Vec<String> = lines.collect();
+    Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
 fn as_mail((message, thread): &(Message, Thread)) -> Mail<'_> {
@@ -236,62 +243,6 @@ fn without_front_matter(text: &str) -> &str {
     };
     rest.split_once("\n---\n")
         .map_or(text, |(_, body)| body.trim_start())
-}
-
-/// Runs the configured command, with the goal on its standard input. No shell, and not for ever.
-fn remember(program: &str, args: &[String], goal: &str) -> Result<String, Refusal> {
-    let failed = |problem: String| Refusal::new(Code::Storage, problem);
-    let mut child = Command::new(program)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| failed(error.to_string()))?;
-    let (mut input, mut output) = (child.stdin.take(), child.stdout.take());
-    let goal = goal.to_owned();
-    // Both ends at once: a command that writes before it reads must not stop here.
-    std::thread::spawn(move || {
-        if let Some(input) = input.as_mut() {
-            let _ = input.write_all(goal.as_bytes());
-        }
-    });
-    let (ended, end) = std::sync::mpsc::channel();
-    let text = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&text);
-    std::thread::spawn(move || {
-        let mut buffer = [0; 8192];
-        // What is too much is read and forgotten: a command that is cut off would look as if it failed.
-        while let Some(Ok(length @ 1..)) = output.as_mut().map(|output| output.read(&mut buffer)) {
-            if let Ok(mut kept) = kept.lock() {
-                let room = MEMORY.saturating_sub(kept.len());
-                kept.extend_from_slice(&buffer[..length.min(room)]);
-            }
-        }
-        let _ = ended.send(());
-    });
-    let deadline = Instant::now() + REMEMBER_WITHIN;
-    let status = loop {
-        match child
-            .try_wait()
-            .map_err(|error| failed(error.to_string()))?
-        {
-            Some(status) => break status,
-            None if Instant::now() >= deadline => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failed("it took too long".to_owned()));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    if !status.success() {
-        return Err(failed(status.to_string()));
-    }
-    // What it started may hold its output open for ever; what it said itself is there.
-    let _ = end.recv_timeout(SAY_WITHIN);
-    let text = text.lock().map_or_else(|_| Vec::new(), |text| text.clone());
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 impl Answer for Prompted {

@@ -133,9 +133,9 @@ fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>
             }
         }
     }
+    let acts = tx.acts_after(message.thread_id, event)?;
     for rung in &mut found {
-        let agent_no = tx.find_agent(&rung.agent_id)?.unwrap_or(0);
-        rung.acted_at = tx.first_act_after(message.thread_id, event, agent_no)?;
+        rung.acted_at = acts.get(&rung.agent_id).copied();
         let steps = [
             ("acted", rung.acted_at),
             ("acked", rung.acked_at),

@@ -1,15 +1,21 @@
 //! `show`: one thread, whole.
 
-use inbox_core::{Artifact, Code, Entity, EventId, Lease, Message, Refusal, Thread, ThreadId};
+use inbox_core::{
+    Artifact, Code, Entity, Event, EventId, Kind, Lease, Message, MessageId, Refusal, Thread,
+    ThreadId, limit,
+};
+use inbox_store::{Abort, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::fetch::page_limit;
 use crate::note::thread_of;
 use crate::page::Page;
 use crate::receipts::{Ladder, ladder};
+use crate::send::no_message;
 
 /// Show one thread with its whole history
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +33,18 @@ pub struct Show {
     /// Show also how far each message has come, and by which door
     #[serde(default)]
     pub receipts: bool,
+    /// Show at most so many messages, the newest; all unless told otherwise
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// Show the page on which this message is
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+    /// Show messages before this event
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_event: Option<EventId>,
+    /// Show also the newest events of the thread, at most so many
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<i64>,
 }
 
 impl Show {
@@ -59,6 +77,18 @@ pub struct Shown {
     /// Other threads about the same entity, the newest first; `show --ref` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related: Vec<Thread>,
+    /// What happened last, oldest first; `show --events` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+    /// The kind of the message that opened it: a task makes it work.
+    #[serde(default)]
+    pub opened_by: Option<Kind>,
+    /// The event before which there are more messages; null where there are not.
+    #[serde(default)]
+    pub before_event: Option<EventId>,
+    /// The events that the messages came with, where they are given in pages.
+    #[serde(skip)]
+    pub came_with: Vec<EventId>,
     /// Where to go on.
     pub next_event_id: EventId,
 }
@@ -90,8 +120,15 @@ impl Operation for Show {
                 }
             };
             let id = row.thread.thread_id;
-            let messages = tx.messages(id)?;
+            let (numbered, before_event) = self.messages(tx, id)?;
+            let (came_with, messages): (Vec<_>, Vec<_>) = numbered.into_iter().unzip();
             let artifacts = tx.artifacts(id)?;
+            let mut events = Vec::new();
+            if let Some(most) = self.events {
+                let most = limit::in_range("--events", most, 1, limit::PAGE_MAX)?;
+                events = tx.newest_events(id, most)?;
+                events.reverse();
+            }
             let next_event_id = tx.newest_event()?;
             let forms = messages.iter().filter(|_| self.wire);
             let wires = forms
@@ -105,6 +142,10 @@ impl Operation for Show {
                 receipts,
                 wires,
                 related,
+                events,
+                before_event,
+                came_with,
+                opened_by: Some(row.opened_by),
                 lease: row.lease(),
                 thread: row.thread,
                 messages,
@@ -114,6 +155,46 @@ impl Operation for Show {
         })
     }
 }
+
+impl Show {
+    /// The messages that are asked for, oldest first, each with its event, and the event before which there are more.
+    fn messages(&self, tx: &mut Tx<'_>, thread: ThreadId) -> Result<Part, Abort> {
+        let is_whole =
+            self.limit.is_none() && self.before_event.is_none() && self.message.is_none();
+        if is_whole {
+            let all = tx.messages(thread)?.into_iter();
+            return Ok((all.map(|message| (EventId(0), message)).collect(), None));
+        }
+        let newest = self.before_event.unwrap_or(EventId(i64::MAX));
+        let page = self.page(tx, thread, newest)?;
+        let Some(wanted) = self.message else {
+            return Ok(page);
+        };
+        if page.0.iter().any(|(_, it)| it.message_id == wanted) {
+            return Ok(page);
+        }
+        match tx.load_message(wanted)? {
+            Some((event, message)) if message.thread_id == thread => {
+                self.page(tx, thread, EventId(event.0 + 1))
+            }
+            _ => Err(no_message(wanted).into()),
+        }
+    }
+
+    fn page(&self, tx: &mut Tx<'_>, thread: ThreadId, before: EventId) -> Result<Part, Abort> {
+        let limit = page_limit(self.limit)?;
+        let mut found = tx.newest_messages(thread, before, limit + 1)?;
+        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+        let is_cut = found.len() > shown;
+        found.truncate(shown);
+        let more = found.last().map(|(event, _)| *event).filter(|_| is_cut);
+        found.reverse();
+        Ok((found, more))
+    }
+}
+
+/// Messages with their events, and the event before which there are more.
+type Part = (Vec<(EventId, Message)>, Option<EventId>);
 
 fn no_notes(entity: &Entity) -> Refusal {
     Refusal::new(
@@ -167,6 +248,9 @@ impl Answer for Shown {
         }
         for thread in &self.related {
             page = page.thread_line(thread);
+        }
+        if !self.events.is_empty() {
+            page = page.events(&self.events);
         }
         page
     }

@@ -1,14 +1,16 @@
 //! What happened to work over a time, for those who draw it.
 
+use std::collections::HashMap;
+
 use inbox_core::record::Millis;
-use inbox_core::{EventId, EventType, Kind, Status, ThreadId};
+use inbox_core::{EventId, EventType, Status, ThreadId};
 
 use crate::error::StoreError;
 use crate::sql;
 use crate::tx::Tx;
 
 /// Something that happened to a thread.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Happening {
     /// The thread.
     pub thread: ThreadId,
@@ -18,14 +20,15 @@ pub struct Happening {
     pub status: Status,
     /// When.
     pub at: Millis,
-    /// The thread's run, or nothing.
+}
+
+/// What is told of a thread of work beside its steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Its run, or nothing.
     pub run: String,
-    /// The thread's addresses, as they are stored.
+    /// Its addresses, as they are stored.
     pub to: String,
-    /// Whether the thread is work.
-    pub is_work: bool,
-    /// What the thread is about.
-    pub subject: String,
 }
 
 impl Tx<'_> {
@@ -36,8 +39,13 @@ impl Tx<'_> {
         run: Option<&str>,
         limit: i64,
     ) -> Result<Vec<Happening>, StoreError> {
-        let params = [after.0.into(), run.into(), limit.into()];
-        let mut rows = self.rows(&sql::STEPS_AFTER, &params)?;
+        let mut rows = match run {
+            None => self.rows(&sql::STEPS_AFTER, &[after.0.into(), limit.into()])?,
+            Some(run) => {
+                let params = [after.0.into(), run.into(), limit.into()];
+                self.rows(&sql::STEPS_OF_RUN, &params)?
+            }
+        };
         rows.iter_mut()
             .map(|row| {
                 Ok(Happening {
@@ -45,11 +53,27 @@ impl Tx<'_> {
                     event: row.word(EventType::from_code)?,
                     status: row.word(Status::from_code)?,
                     at: Millis(row.int()?),
-                    run: row.maybe_text()?.unwrap_or_default(),
-                    to: row.text()?,
-                    is_work: row.word(Kind::from_code)? == Kind::Task,
-                    subject: row.text()?,
                 })
+            })
+            .collect()
+    }
+
+    /// The threads of work in which something happened after an event; of one run only, where it is named.
+    pub fn work_after(
+        &mut self,
+        after: EventId,
+        run: Option<&str>,
+    ) -> Result<HashMap<ThreadId, Piece>, StoreError> {
+        let mut rows = match run {
+            None => self.rows(&sql::WORK_AFTER, &[after.0.into()])?,
+            Some(run) => self.rows(&sql::WORK_OF_RUN, &[run.into()])?,
+        };
+        rows.iter_mut()
+            .map(|row| {
+                let thread = ThreadId::new(row.int()?);
+                let run = row.maybe_text()?.unwrap_or_default();
+                let to = row.text()?;
+                Ok((thread, Piece { run, to }))
             })
             .collect()
     }

@@ -6,6 +6,7 @@
 
 mod apply;
 pub mod bell;
+mod board;
 mod dead;
 mod driver;
 mod error;
@@ -18,9 +19,12 @@ mod keep;
 mod ledger;
 mod location;
 mod mail;
+mod memory;
 mod midst;
 mod moving;
 mod new;
+mod notice;
+mod open;
 mod open_name;
 mod postgres;
 mod publish;
@@ -47,12 +51,13 @@ use inbox_core::{Code, EventId, Refusal};
 
 pub use apply::{Recorded, Step};
 use bell::{Bell, Key, Listener};
+pub use board::Heard;
 pub use dead::{Intake, Undelivered};
 use driver::{Driver, Mode};
 pub use error::{Abort, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
-pub use flow::Happening;
+pub use flow::{Happening, Piece};
 pub use foresight::Foresight;
 pub use keep::Stepped;
 pub use ledger::{
@@ -62,9 +67,12 @@ pub use ledger::{
 };
 pub use location::Location;
 pub use mail::{Reached, Reader, Receipt};
+pub use memory::{MemoryRow, Recalled};
 use midst::Midst;
 pub use moving::{Moved, Progress, known_columns, move_store};
 pub use new::{NewArtifact, NewMessage, NewThread};
+pub use notice::{NewNotice, NoticeRow, NoticeState, ReachRow, Waiting as NoticesWaiting};
+pub use open::Initialised;
 pub use publish::may_publish;
 pub use query::{EventFilter, Labels, ThreadFilter};
 pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
@@ -117,99 +125,7 @@ pub struct Written<T> {
     pub next_event_id: EventId,
 }
 
-/// What `init` found or made.
-#[derive(Debug, Clone, Copy)]
-pub struct Initialised {
-    /// The schema that the store has now.
-    pub schema_version: i64,
-    /// Whether it was made just now.
-    pub created: bool,
-}
-
 impl Store {
-    /// Makes a store unless there is one, and brings an older one up to this program's schema.
-    pub fn init(location: &Location) -> Result<Initialised, StoreError> {
-        let for_tests = std::env::var_os("INBOX_TEST_STORE").is_some();
-        let created = match location {
-            Location::File(path) => {
-                refuse_network(path, None)?;
-                let armed = if for_tests {
-                    fail::Armed::from_environment()
-                } else {
-                    fail::Armed::default()
-                };
-                sqlite::init(path, armed, for_tests)?
-            }
-            Location::Postgres(url) => {
-                let (mut driver, created) = postgres::Postgres::create(url)?;
-                upgrade(&mut driver, location)?;
-                if created && for_tests {
-                    driver.begin(Mode::Write)?;
-                    driver.query(&sql::SAVE_META, &["purpose".into(), "test".into()])?;
-                    driver.commit()?;
-                }
-                created
-            }
-        };
-        Store::open(location)?;
-        Ok(Initialised {
-            schema_version: sql::SCHEMA_VERSION,
-            created,
-        })
-    }
-
-    /// Opens a store that exists.
-    pub fn open(location: &Location) -> Result<Store, StoreError> {
-        // Nothing of this on a store that was not made for tests, whatever the environment says.
-        let mut armed = fail::Armed::default();
-        let (mut driver, bell): (Box<dyn Driver>, Bell) = match location {
-            Location::File(path) => {
-                refuse_network(path, None)?;
-                let mut driver = sqlite::Sqlite::open(path)?;
-                if fail::is_asked_for() && is_for_tests(&mut driver)? {
-                    armed = fail::Armed::from_environment();
-                    driver.arm(armed);
-                    let pretended = std::env::var("INBOX_PRETEND_FS").ok();
-                    refuse_network(
-                        path,
-                        pretended.and_then(|magic| u64::from_str_radix(&magic, 16).ok()),
-                    )?;
-                }
-                (Box::new(driver), Bell::open(sqlite::beside(path, "-bell")))
-            }
-            Location::Postgres(url) => {
-                let mut driver = postgres::Postgres::connect(url)?;
-                if fail::is_asked_for() && is_for_tests(&mut driver)? {
-                    armed = fail::Armed::from_environment();
-                }
-                let bell = driver.bell();
-                (Box::new(driver), bell)
-            }
-        };
-        upgrade(driver.as_mut(), location)?;
-        let clock = match std::env::var("INBOX_NOW")
-            .ok()
-            .and_then(|now| now.parse::<Millis>().ok())
-        {
-            Some(now) if is_for_tests(driver.as_mut())? => {
-                Clock::Manual(Arc::new(AtomicI64::new(now.0)))
-            }
-            _ => Clock::Database,
-        };
-        Ok(Store {
-            driver: Mutex::new(driver),
-            bell,
-            clock,
-            location: location.clone(),
-            dead_after_ms: DEAD_AFTER_MS,
-            armed,
-            index: Mutex::new(None),
-            shared: None,
-            #[cfg(feature = "sabotage")]
-            put_off: std::sync::atomic::AtomicBool::new(false),
-        })
-    }
-
     /// The same store under a clock that a test sets.
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -546,52 +462,5 @@ fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
         driver.confirm_empty().err().map_or(refusal, Refusal::from)
     } else {
         refusal
-    }
-}
-
-fn is_for_tests(driver: &mut dyn Driver) -> Result<bool, StoreError> {
-    driver.begin(Mode::Read)?;
-    let found = driver.query(&sql::LOAD_META, &["purpose".into()]);
-    driver.rollback();
-    Ok(found?
-        .first_mut()
-        .and_then(|row| row.text().ok())
-        .as_deref()
-        == Some("test"))
-}
-
-fn upgrade(driver: &mut dyn Driver, location: &Location) -> Result<(), StoreError> {
-    let found = driver.schema_version()?;
-    let known = sql::SCHEMA_VERSION;
-    if found < 0 {
-        return Err(StoreError::Moving {
-            from: moving::source_of(driver).unwrap_or_else(|| "another store".into()),
-            to: location.named(),
-        });
-    }
-    if found > known {
-        return Err(StoreError::Newer { found, known });
-    }
-    sql::MIGRATIONS
-        .iter()
-        .filter(|step| step.version > found)
-        .try_for_each(|step| driver.migrate(step))
-}
-
-fn refuse_network(path: &std::path::Path, pretended: Option<u64>) -> Result<(), StoreError> {
-    if std::env::var_os("INBOX_ALLOW_NETWORK_FS").is_some() {
-        return Ok(());
-    }
-    let place = if path.exists() {
-        path
-    } else {
-        path.parent().unwrap_or(path)
-    };
-    match sqlite::is_network_fs(place, pretended) {
-        None => Ok(()),
-        Some(name) => Err(StoreError::Network(format!(
-            "{} is on a network file system ({name}), where SQLite's locks do not hold",
-            path.display()
-        ))),
     }
 }

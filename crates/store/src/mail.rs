@@ -1,5 +1,7 @@
 //! What is in whose inbox: who is reached by what, what they have read, and what they have handled.
 
+use std::collections::HashMap;
+
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{
@@ -365,19 +367,17 @@ impl Tx<'_> {
             .collect()
     }
 
-    /// When an agent first did something in a thread after an event, other than acknowledging.
-    pub fn first_act_after(
+    /// When each agent first did something in a thread after an event, other than acknowledging.
+    pub fn acts_after(
         &mut self,
         thread: inbox_core::ThreadId,
         after: EventId,
-        agent_no: i64,
-    ) -> Result<Option<Millis>, StoreError> {
-        let params = [thread.key().into(), after.0.into(), agent_no.into()];
-        let Some(mut row) = self.first(&sql::FIRST_ACT_AFTER, &params)? else {
-            return Ok(None);
-        };
-        let _event = row.maybe_int()?;
-        Ok(row.maybe_int()?.map(Millis))
+    ) -> Result<HashMap<AgentName, Millis>, StoreError> {
+        let params = [thread.key().into(), after.0.into()];
+        let mut rows = self.rows(&sql::ACTS_AFTER, &params)?;
+        rows.iter_mut()
+            .map(|row| Ok((row.parsed()?, Millis(row.int()?))))
+            .collect()
     }
 
     /// Who wrote a message, by key, and how many messages it follows from.

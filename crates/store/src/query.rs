@@ -55,6 +55,8 @@ pub struct ThreadFilter {
     pub labels: Labels,
     /// Created by, held by or addressed to this agent.
     pub agent: Option<AgentName>,
+    /// Older than this thread; `list_changed` has its own order and does not look at it.
+    pub before: Option<ThreadId>,
 }
 
 /// Which events a watcher wakes on; what is not set matches all.
@@ -186,23 +188,16 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<ThreadRow>, StoreError> {
         let mut params = filter.reach(self.dead_since()).to_vec();
-        params.extend(filter.params(limit));
+        params.extend(filter.params());
+        let before = filter.before.map_or(i64::MAX, ThreadId::key);
+        params.push(before.into());
+        params.push(limit.into());
         self.threads(&sql::LIST_THREADS, &params)
     }
 
     /// Threads that somebody holds, or held until a lease ran out; those whose lease ends first, first.
     pub fn held_threads(&mut self, limit: i64) -> Result<Vec<ThreadRow>, StoreError> {
         self.threads(&sql::HELD_THREADS, &[limit.into()])
-    }
-
-    /// Threads that a question to an address opened and that are open still, the newest first.
-    pub fn asked_threads(
-        &mut self,
-        reached: &Reached,
-        limit: i64,
-    ) -> Result<Vec<ThreadRow>, StoreError> {
-        let params = [reached.address_no.into(), limit.into()];
-        self.threads(&sql::ASKED_THREADS, &params)
     }
 
     /// Threads that match and have an event after `after`, each with its newest event; those that
@@ -215,7 +210,8 @@ impl Tx<'_> {
     ) -> Result<Vec<(EventId, ThreadRow)>, StoreError> {
         let mut params = filter.reach(self.dead_since()).to_vec();
         params.push(after.0.into());
-        params.extend(filter.params(limit));
+        params.extend(filter.params());
+        params.push(limit.into());
         let mut rows = self.rows(&sql::LIST_CHANGED, &params)?;
         rows.iter_mut()
             .map(|row| {
@@ -362,7 +358,7 @@ impl ThreadFilter {
         [agent.into(), dead_since.0.into()]
     }
 
-    fn params(&self, limit: i64) -> [Param<'_>; 6] {
+    fn params(&self) -> [Param<'_>; 5] {
         let [run, task] = self.labels.params();
         [
             bits(&self.status, Status::bit).into(),
@@ -370,7 +366,6 @@ impl ThreadFilter {
             self.assigned_to.as_deref().into(),
             run,
             task,
-            limit.into(),
         ]
     }
 }

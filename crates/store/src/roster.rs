@@ -1,5 +1,7 @@
 //! Who there is: agents, sessions, and which addresses reach them.
 
+use std::collections::HashMap;
+
 use inbox_core::record::Millis;
 use inbox_core::{Address, Agent, AgentKind, AgentName, Mode, Session, SessionId, SessionState};
 
@@ -64,14 +66,14 @@ impl Tx<'_> {
         for mut row in rows {
             found.push(read_agent(&mut row)?);
         }
-        let sessions = self.sessions(name)?;
+        let mut sessions: HashMap<AgentName, Vec<Session>> = HashMap::new();
+        for row in self.sessions(name)? {
+            let of = sessions.entry(row.session.agent_id.clone()).or_default();
+            of.push(row.session);
+        }
         for details in &mut found {
             let agent = &mut details.agent;
-            for row in &sessions {
-                let session = &row.session;
-                if session.agent_id != agent.agent_id {
-                    continue;
-                }
+            for session in sessions.get(&agent.agent_id).into_iter().flatten() {
                 let best = agent
                     .state
                     .map_or(session.state, |state| state.min(session.state));
@@ -200,8 +202,29 @@ impl Tx<'_> {
 
     /// Sessions, of one agent or of all, in the order in which they were first seen.
     pub fn sessions(&mut self, agent: Option<&AgentName>) -> Result<Vec<SessionRow>, StoreError> {
-        let rows = self.rows(&sql::LIST_SESSIONS, &[agent.map(AgentName::as_str).into()])?;
-        self.read_sessions(rows)
+        let of = [agent.map(AgentName::as_str).into()];
+        let mut found = Vec::new();
+        for mut row in self.rows(&sql::LIST_SESSIONS, &of)? {
+            found.push(read_session(&mut row, self.dead_since())?);
+        }
+        // Both are in the order of sessions.
+        let mut rest = found.iter_mut();
+        let mut next = rest.next();
+        for mut row in self.rows(&sql::LABELS_OF_SESSIONS, &of)? {
+            let (session_no, mode, stored) = (row.int()?, Tx::mode_of(row.int()?)?, row.text()?);
+            while let Some(session) = &mut next
+                && session.session_no < session_no
+            {
+                next = rest.next();
+            }
+            let Some(session) = next.as_mut().filter(|it| it.session_no == session_no) else {
+                continue;
+            };
+            let label = Address::from_stored(&stored)
+                .map_err(|_| StoreError::Unreadable(format!("the address {stored:?}")))?;
+            add_label(session, mode, &label);
+        }
+        Ok(found)
     }
 
     fn read_sessions(&mut self, rows: Vec<Row>) -> Result<Vec<SessionRow>, StoreError> {
@@ -209,15 +232,7 @@ impl Tx<'_> {
         for mut row in rows {
             let mut session = read_session(&mut row, self.dead_since())?;
             for reached in self.memberships(session.session_no)? {
-                let label = reached.address.to_string();
-                match reached.mode {
-                    Mode::Role => {
-                        let role = label.strip_prefix("role:").unwrap_or(&label);
-                        session.session.roles.push(role.to_owned());
-                    }
-                    Mode::Tag => session.session.tags.push(label),
-                    _ => {}
-                }
+                add_label(&mut session, reached.mode, &reached.address);
             }
             found.push(session);
         }
@@ -318,6 +333,18 @@ impl Tx<'_> {
             self.put(&sql::INSERT_MEMBERSHIP, &params)?;
         }
         Ok(())
+    }
+}
+
+fn add_label(session: &mut SessionRow, mode: Mode, address: &Address) {
+    let label = address.to_string();
+    match mode {
+        Mode::Role => {
+            let role = label.strip_prefix("role:").unwrap_or(&label);
+            session.session.roles.push(role.to_owned());
+        }
+        Mode::Tag => session.session.tags.push(label),
+        _ => {}
     }
 }
 

@@ -24,6 +24,7 @@ pub use filter::SearchFilter;
 pub(crate) use index::{Archive, BATCH, Entry, Index, Progress, RULES, Trouble, Wanted, unindexed};
 pub use query::Query;
 pub(crate) use table::Table;
+pub(crate) use word::words_of;
 
 use crate::driver::{Driver, Mode};
 use crate::error::StoreError;

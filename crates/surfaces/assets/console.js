@@ -70,6 +70,35 @@ const follow = () => {
 };
 if (document.body.dataset.live) follow();
 
+// After a comma another address is offered, too.
+document.addEventListener('input', (event) => {
+  const box = event.target;
+  if (!('many' in box.dataset) || !box.list) return;
+  const begun = /^.*,\s*|^/.exec(box.value)[0];
+  for (const it of box.list.options) { it.dataset.name = it.dataset.name || it.value; it.value = begun + it.dataset.name; }
+});
+
+// What is wrong with a card is told while it is typed.
+let asked = 0;
+let soon;
+document.addEventListener('input', (event) => {
+  const form = event.target.form;
+  if (!form || !form.dataset.check) return;
+  clearTimeout(soon);
+  soon = setTimeout(async () => {
+    const turn = ++asked;
+    const answer = await fetch(form.dataset.check, { method: 'POST', body: new URLSearchParams(new FormData(form)) }).catch(() => null);
+    if (!answer || !answer.ok || turn !== asked) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    for (const it of form.querySelectorAll('[data-problem]')) {
+      const now = fresh.getElementById(it.id);
+      const told = now ? now.innerHTML : '';
+      if (it.innerHTML !== told) it.innerHTML = told;
+      for (const box of form.querySelectorAll(`[aria-describedby~="${it.id}"]`)) { if (told) box.setAttribute('aria-invalid', 'true'); else box.removeAttribute('aria-invalid'); }
+    }
+  }, 250);
+});
+
 // Keys.
 const items = () => [...document.querySelectorAll('[data-item]')];
 const here = () => items().findIndex((it) => it === document.activeElement || it.contains(document.activeElement));

@@ -8,7 +8,7 @@ pub(crate) mod config;
 pub(crate) mod far;
 pub(crate) mod find;
 mod local;
-mod operation;
+pub(crate) mod operation;
 pub(crate) mod print;
 pub mod wait;
 
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use inbox_core::{AgentName, Code, Refusal, SessionId};
 
-pub(crate) use local::health;
+pub(crate) use local::{Doors, check_ledger, health, proof_of};
 use print::Printer;
 
 /// The status by which a hook of Claude Code wakes its session.
@@ -82,7 +82,18 @@ fn run(argv: Vec<OsString>) -> ExitCode {
     // Before anything is parsed, so that a usage error has the right form too.
     let as_json = wants_json(&argv);
     let printer = Printer::new(as_json);
-    let outcome = match args::parse(&argv) {
+    // A person who says nothing more wants to see; a pipe, a program or an agent is told what there is.
+    let bare = (printer.is_terminal() && crate::tui::is_possible())
+        .then(|| args::bare(&argv))
+        .flatten();
+    let parsed = match bare {
+        Some(globals) => Ok(args::Parsed::Bare(globals)),
+        None => args::parse(&argv),
+    };
+    let outcome = match parsed {
+        Ok(args::Parsed::Bare(globals)) => {
+            context(globals, printer).and_then(|context| crate::tui::run(&context))
+        }
         Ok(args::Parsed::Command {
             name,
             matches,

@@ -5,6 +5,8 @@
 
 mod act;
 mod agents;
+mod approval;
+mod card;
 mod channels;
 mod flow;
 mod house;
@@ -12,16 +14,19 @@ mod html;
 mod mail;
 mod markdown;
 mod payload;
+mod size;
 mod thread;
 mod threads;
+mod whole;
 mod you;
 
 use askama::Template;
 use inbox_core::record::Millis;
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, EventId, Refusal};
 use inbox_ops::{Caller, Desk, Inbox, Operation};
 
 pub(crate) use act::act;
+pub(crate) use card::{Answered, answer as answer_card};
 use html::Html;
 pub(crate) use html::decoded;
 
@@ -68,6 +73,17 @@ impl Fields {
             .map(|(_, value)| value.as_str())
     }
 
+    /// A number, where there is one.
+    fn number(&self, name: &str) -> Option<i64> {
+        self.get(name)?.trim().parse().ok()
+    }
+
+    /// Where a page of a list begins.
+    fn from(&self) -> usize {
+        let from = self.number("from").unwrap_or(0);
+        usize::try_from(from).unwrap_or(0).min(100_000)
+    }
+
     /// A value that must be there, read as what it is.
     fn parsed<T>(&self, name: &str) -> Result<Option<T>, Refusal>
     where
@@ -105,15 +121,22 @@ const SECTIONS: [(&str, &str, &str); 9] = [
 
 /// Makes a page.
 pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
-    let desk = Desk {}.run(visit.inbox, visit.caller)?;
     let path: Vec<&str> = visit.path.iter().map(String::as_str).collect();
+    let desk = Desk {
+        // Other pages say how much waits, and not what.
+        limit: Some(if path.is_empty() { you::MAIL } else { 0 }),
+        after_event: visit.fields.number("after").map(EventId),
+    };
+    let desk = desk.run(visit.inbox, visit.caller)?;
     let (asks, unread) = (desk.asks.len(), desk.unread);
     let (title, main) = match path[..] {
         [] => you::page(visit, &desk)?,
         ["agents"] => agents::list(visit)?,
         ["agents", name] => agents::one(visit, name)?,
+        ["agents", name, "card"] => card::page(visit, name)?,
         ["threads"] => threads::page(visit)?,
-        ["threads", id] => thread::page(visit, id)?,
+        ["threads", id] => thread::page(visit, &desk, id)?,
+        ["threads", id, message] => whole::page(visit, id, message)?,
         ["channels"] => channels::list(visit)?,
         ["channels", name] => channels::one(visit, name)?,
         ["compose"] => channels::compose(visit)?,
@@ -129,6 +152,11 @@ pub(crate) fn show(visit: &Visit<'_>) -> Result<Shown, Refusal> {
         asks,
         unread,
     })
+}
+
+/// Whether a page follows what happens. One in which somebody writes at length stays as it is.
+pub(crate) fn is_live(path: &[String]) -> bool {
+    path.last().is_none_or(|last| last != "card")
 }
 
 fn nothing(path: &str) -> Refusal {

@@ -241,7 +241,7 @@ fn refusal(answer: &str) -> Option<Refusal> {
     serde_json::from_value(answer.get_mut("error")?.take()).ok()
 }
 
-fn tls(authority: Option<&[u8]>) -> Result<TlsConfig, Refusal> {
+pub(crate) fn tls(authority: Option<&[u8]>) -> Result<TlsConfig, Refusal> {
     use rustls::pki_types::pem::PemObject;
     let mut roots: Vec<Certificate<'static>> = Vec::new();
     let found = rustls_native_certs::load_native_certs();

@@ -169,6 +169,7 @@ fn run(
             metrics,
             sessions: mcp::Sessions::default(),
             live: console::Live::default(),
+            asking: console::Asking::default(),
             port: address.port(),
             is_tls: options.tls.is_some(),
             version: options.version.clone(),

@@ -6,3 +6,6 @@ mod envelope;
 pub mod far;
 pub mod http;
 pub mod mcp;
+mod notify;
+mod person;
+mod tui;

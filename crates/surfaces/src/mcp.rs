@@ -8,7 +8,7 @@
 //! server that many share brings another. `inbox mcp` at such a server has no store, and calls it.
 
 mod desk;
-mod ground;
+pub(crate) mod ground;
 mod local;
 mod look;
 mod notices;

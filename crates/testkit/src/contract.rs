@@ -3,6 +3,8 @@
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod addresses;
 #[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod board;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod circles;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod cursors;
@@ -18,6 +20,8 @@ pub mod keys;
 pub mod leases;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod mail;
+#[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod memory;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod queue;
 #[expect(missing_docs, reason = "the name of a rule says it")]
@@ -91,6 +95,18 @@ macro_rules! every_rule {
                 an_update_can_start_block_and_start_again
                 the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance
                 a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing
+            }
+            board {
+                what_each_has_not_read_is_counted_as_it_is_for_one
+                a_thread_is_shown_in_pages_from_its_end
+                a_list_goes_on_behind_its_last_thread
+                what_is_urgent_is_on_the_desk_wherever_it_lies
+            }
+            memory {
+                what_has_more_and_rarer_words_is_found_first
+                what_is_forgotten_is_gone_and_its_id_is_not_used_again
+                a_thread_is_remembered_once
+                a_prompt_has_what_is_remembered_about_its_work
             }
             steering {
                 a_question_stands_on_the_desk_until_it_is_answered

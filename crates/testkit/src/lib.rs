@@ -3,6 +3,7 @@
 pub mod certs;
 pub mod cluster;
 pub mod contract;
+pub mod crowd;
 pub mod desk;
 pub mod guards;
 pub mod mailmodel;

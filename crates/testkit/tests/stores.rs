@@ -4,6 +4,8 @@
 
 inbox_testkit::every_rule!(store_contract);
 
+#[path = "stores/notices.rs"]
+mod notices;
 #[path = "stores/sharing.rs"]
 mod sharing;
 

@@ -2,9 +2,11 @@
 
 use inbox_bridge::agent::Transfer;
 use inbox_bridge::peer;
+use inbox_core::record::Millis;
 use inbox_core::{Code, Kind, Message, ThreadId};
 use inbox_hcs::{Envelope, Operation, Place, ScheduleId, TopicId};
 use inbox_ops::config::{Connections, Policy, Signer};
+use inbox_ops::ledger::Seen;
 use inbox_store::ProposalState;
 use inbox_testkit::world::World;
 
@@ -81,6 +83,16 @@ fn a_person_sees_what_the_network_would_do_and_approves_it() {
         ] {
             assert!(question.body.contains(part), "{part}: {}", question.body);
         }
+        let told = &question.payload_json;
+        let sides = [(b, -3), (a, 3)].map(|(id, hbar)| {
+            serde_json::json!({ "account_id": id.to_string(), "tinybars": hbar * 100_000_000 })
+        });
+        let parties = told["parties"].as_array().unwrap();
+        assert!(sides.iter().all(|side| parties.contains(side)), "{told}");
+        let ends: Millis = told["expires_at"].as_str().unwrap().parse().unwrap();
+        // The network's clock is the real one.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        assert!(ends.0 > now.unwrap().as_millis() as i64, "{ends}");
         let thread = question.thread_id;
         // Neither the agent itself nor anybody else decides.
         for name in ["ben", "cleo"] {
@@ -243,7 +255,7 @@ fn what_cannot_be_read_cannot_be_approved() {
         assert!(
             house
                 .inbox
-                .ask_about_proposal(&mut row, &connection)
+                .ask_about_proposal(&mut row, &connection, &Seen::default())
                 .unwrap()
         );
         let question = asked(&house, "pat");

@@ -19,7 +19,9 @@ fn node() -> &'static Path {
         for (name, text) in [
             ("stories.mjs", include_str!("console/stories.mjs")),
             ("stage.mjs", include_str!("console/stage.mjs")),
+            ("cards.mjs", include_str!("console/cards.mjs")),
             ("hostile.mjs", include_str!("console/hostile.mjs")),
+            ("pictures.mjs", include_str!("console/pictures.mjs")),
         ] {
             std::fs::write(folder.join(name), text).expect("it can be written");
         }
@@ -38,7 +40,11 @@ fn chromium() -> String {
 
 #[track_caller]
 fn play(story: &str) {
-    let served = Served::start();
+    play_on(&Served::start(), story);
+}
+
+#[track_caller]
+fn play_on(served: &Served, story: &str) {
     let output = Command::new("node")
         .arg(node().join("stories.mjs"))
         .arg(story)
@@ -66,7 +72,17 @@ macro_rules! stories {
     };
 }
 
+#[test]
+fn what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_it() {
+    let served = Served::on_ledger(&["quinn", "ben"]);
+    play_on(
+        &served,
+        "what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_it",
+    );
+}
+
 stories! {
+    a_morning_of_work_is_shown_as_the_documents_show_it
     a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch
     an_approval_is_given_by_one_click
     a_channel_is_written_into_and_words_are_found
@@ -78,4 +94,8 @@ stories! {
     a_link_opens_once_and_nobody_else_gets_in
     three_hundred_hostile_messages_do_nothing
     work_is_given_to_another_and_called_off
+    a_card_is_written_and_its_rules_are_told_while_one_types
+    two_who_edit_one_card_lose_nothing
+    a_card_is_edited_without_javascript
+    an_agents_page_has_its_mail_its_sessions_and_what_wakes_it
 }

@@ -21,6 +21,8 @@ mod house;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod notify;
+#[cfg(test)]
 mod packages;
 mod reference;
 #[cfg(test)]
@@ -29,6 +31,8 @@ mod run;
 mod server;
 #[cfg(test)]
 mod setup;
+#[cfg(test)]
+mod tui;
 
 /// The binary under test.
 const INBOX: &str = env!("CARGO_BIN_EXE_inbox");

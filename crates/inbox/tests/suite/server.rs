@@ -8,6 +8,7 @@ mod ledger;
 mod load;
 mod mcp;
 mod notices;
+mod pages;
 mod parity;
 mod raw;
 mod secrets;
@@ -36,6 +37,19 @@ impl Served {
     /// Serves the store of a desk.
     pub(crate) fn on(desk: Sandbox) -> Served {
         let (child, url) = serve(&desk, &[]);
+        Served { desk, child, url }
+    }
+
+    /// Serves a store with these agents, whose record lives on a ledger beside it.
+    pub(crate) fn on_ledger(agents: &[&str]) -> Served {
+        let desk = Sandbox::new(INBOX);
+        for agent in agents {
+            desk.ok(&format!("agent add {agent}"));
+        }
+        let words = "up --ledger --ledger-ports anywhere --provision --listen 127.0.0.1:0 --json";
+        let mut command = desk.command(words.split_whitespace());
+        command.stderr(Stdio::inherit());
+        let (child, url) = listening(command);
         Served { desk, child, url }
     }
 

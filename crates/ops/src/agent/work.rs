@@ -6,6 +6,8 @@ use inbox_store::{Abort, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::page::{Cell, Page};
+
 /// How many held threads are looked at.
 pub(super) const HELD: i64 = 10_000;
 
@@ -34,13 +36,63 @@ pub struct Holding {
     pub expires_at: Millis,
 }
 
+/// How many of the threads that an agent holds are named in a line.
+const NAMED: usize = 3;
+
+/// Agents and what they do, as a table.
+pub(super) fn page(agents: &[Agent], work: &[Work]) -> Page {
+    let rows = agents.iter().zip(work).map(|(agent, work)| {
+        let mut holds: Vec<String> = work
+            .holds
+            .iter()
+            .take(NAMED)
+            .map(|held| format!("{} {}", held.thread.thread_id, held.thread.status))
+            .collect();
+        if let Some(more) = work.holds.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            holds.push(format!("{more} more"));
+        }
+        let unread = match work.unread {
+            UNREAD => format!("{UNREAD}+ unread"),
+            unread => format!("{unread} unread"),
+        };
+        let roles = agent.roles.iter().map(|role| format!("role:{role}"));
+        let labels: Vec<String> = roles.chain(agent.tags.iter().cloned()).collect();
+        vec![
+            Cell::Text(agent.agent_id.to_string()),
+            Cell::Text(agent.state.map_or("-", SessionState::name).to_owned()),
+            agent
+                .seen_at
+                .map_or(Cell::Text("never".to_owned()), Cell::Time),
+            Cell::Text(unread),
+            Cell::Text(if holds.is_empty() {
+                "holds nothing".to_owned()
+            } else {
+                holds.join(", ")
+            }),
+            Cell::Text(work.clients.join(" ")),
+            Cell::Text(labels.join(" ")),
+        ]
+    });
+    let headings = vec![
+        "AGENT",
+        "STATE",
+        "SEEN",
+        "UNREAD",
+        "HOLDS",
+        "RUNS IN",
+        "ROLES AND TAGS",
+    ];
+    Page::default().table(headings, rows.collect())
+}
+
 /// What each of these agents does.
 pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort> {
     let held = tx.held_threads(HELD)?;
     let sessions = tx.sessions(None)?;
+    let names: Vec<AgentName> = agents.iter().map(|it| it.agent_id.clone()).collect();
+    let unread = tx.unread_of(&names, UNREAD)?;
     let mut all = Vec::with_capacity(agents.len());
     for agent in agents {
-        let reader = tx.reader(&agent.agent_id, None)?;
         let mine = held
             .iter()
             .filter(|row| row.holder.as_ref() == Some(&agent.agent_id));
@@ -63,7 +115,7 @@ pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort
         all.push(Work {
             agent_id: agent.agent_id.clone(),
             holds: holds.collect(),
-            unread: tx.count_unread(&reader, UNREAD)?,
+            unread: unread.get(&agent.agent_id).copied().unwrap_or(0),
             clients,
         });
     }

@@ -3,6 +3,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
+use inbox_core::text::first_line;
 use inbox_core::{
     Address, AgentName, Auth, Code, Entity, Kind, Label, Priority, RefType, Refusal, limit,
 };
@@ -14,7 +15,7 @@ use super::step::step;
 use super::{STATUS, UID, hear};
 use crate::call::Inbox;
 use crate::config::Config;
-use crate::note::{commentary, first_line, follow, notes_on, thread_of};
+use crate::note::{commentary, follow, notes_on, thread_of};
 use crate::{deliver, exchange, route, typed};
 
 /// A note on an entity's topic, from an agent that paid for it.

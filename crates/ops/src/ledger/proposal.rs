@@ -13,6 +13,15 @@ use crate::config::Tinybars;
 /// How often it is looked what became of a schedule, in milliseconds.
 const LOOK_MS: i64 = 15_000;
 
+/// What people see of a schedule beside what it would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// When its time is over.
+    pub expires_at: Option<Millis>,
+    /// What each account would get, in tinybars; what it would give is below zero.
+    pub parties: Vec<(String, i64)>,
+}
+
 impl Inbox {
     /// Writes down where a proposal stands. Whether it was still as it was.
     pub fn set_proposal(&self, row: &mut ProposalRow) -> Result<bool, Refusal> {
@@ -42,6 +51,7 @@ impl Inbox {
         &self,
         row: &mut ProposalRow,
         connection: &ConnectionRow,
+        seen: &Seen,
     ) -> Result<bool, Refusal> {
         let config = &self.config().ledger;
         let is_decodable = row.does.is_some();
@@ -94,7 +104,11 @@ impl Inbox {
             body,
         };
         let does: Vec<&str> = row.does.iter().flat_map(|does| does.lines()).collect();
+        let parties = seen.parties.iter();
+        let parties =
+            parties.map(|(id, tinybars)| json!({ "account_id": id, "tinybars": tinybars }));
         let payload = json!({
+            "expires_at": seen.expires_at, "parties": parties.collect::<Vec<_>>(),
             "agent_id": agent, "account_id": row.proposer, "connection_topic_id": topic, "sequence_number": row.sequence,
             "schedule_id": row.schedule, "kind": row.sort, "max_tinybars": row.amount, "does": does, "proposer_says": row.said,
             "decisions": if is_decodable { vec!["approve", "reject", "dismiss"] } else { vec!["reject", "dismiss"] },

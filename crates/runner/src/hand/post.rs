@@ -3,7 +3,7 @@
 use inbox_core::record::Millis;
 use inbox_core::text::visible;
 use inbox_core::{AgentName, Code, Label, Refusal, Status, limit};
-use inbox_ops::{Caller, Done, Fail, Operation, Posted, Release, Update, UpdateStatus};
+use inbox_ops::{Caller, Done, Fail, MemoryAdd, Operation, Posted, Release, Update, UpdateStatus};
 use inbox_wire::{Blocked, BlockerType, Mechanical, Payload, Semantic, Verification, Wire};
 use serde_json::{Value, json};
 
@@ -63,7 +63,21 @@ impl<L: Line> Hand<L> {
             artifacts: product.artifacts.clone(),
         };
         self.write(&done)?;
+        self.remember(&summary);
         Ok((End::Final(Status::Done), summary))
+    }
+
+    /// Keeps what came of the work among what the agent remembers. The result itself is written already, so that this may fail.
+    fn remember(&self, summary: &str) {
+        let caller = Caller {
+            lease: None,
+            ..self.caller.clone()
+        };
+        let add = MemoryAdd {
+            text: clean(&format!("{}: {summary}", self.thread.subject)),
+            thread: Some(self.thread.thread_id),
+        };
+        let _ = self.line.call(&add, &caller);
     }
 
     /// A Wire with what the work used beside its cost, as far as that is known.

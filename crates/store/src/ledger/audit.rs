@@ -95,6 +95,23 @@ impl Tx<'_> {
         Ok(self.first(&sql::OUTBOX_OF_ENTRY, &params)?.is_some())
     }
 
+    /// Whether a message waits to be said on any topic.
+    pub fn waits_for_ledger(&mut self, message: MessageId) -> Result<bool, StoreError> {
+        let params = [message.key().into()];
+        Ok(self.one_int(&sql::OUTBOX_HAS_ENTRY, &params)?.is_some())
+    }
+
+    /// What was written down of the store itself under a name.
+    pub fn noted(&mut self, name: &str) -> Result<Option<String>, StoreError> {
+        let found = self.first(&sql::LOAD_META, &[name.into()])?;
+        found.map(|mut row| row.text()).transpose()
+    }
+
+    /// Writes something down of the store itself, in place of what was there under that name.
+    pub fn note(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
+        self.put(&sql::SAVE_META, &[name.into(), value.into()])
+    }
+
     /// Forgets connections, the ids of all topics, how far they were read, what was found there and what was on its way.
     pub fn forget_ledger(&mut self) -> Result<(), StoreError> {
         let now = self.now().0;
@@ -104,6 +121,7 @@ impl Tx<'_> {
         self.put(&sql::FORGET_CONNECTIONS, &[])?;
         self.put(&sql::FORGET_UNSAID, &[Place::Connection.code().into()])?;
         self.put(&sql::FORGET_STEPS, &[])?;
+        self.put(&sql::FORGET_CHECK, &[])?;
         self.put(&sql::FORGET_TOPICS, &[now.into()])
     }
 

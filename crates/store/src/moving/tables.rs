@@ -410,6 +410,68 @@ pub(super) static TABLES: &[Table] = &[
         identity: Some("proposal_no"),
         ..PLAIN
     },
+    Table {
+        name: "reaches",
+        columns: &[
+            "reach_no",
+            "person",
+            "name",
+            "seen",
+            "summed",
+            "summed_at",
+            "sent",
+            "sent_at",
+            "tries",
+            "next_at",
+            "problem",
+            "problem_at",
+        ],
+        key: &["reach_no"],
+        identity: Some("reach_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "notices",
+        columns: &[
+            "notice_no",
+            "reach_no",
+            "uid",
+            "sort",
+            "message",
+            "since",
+            "state",
+            "tries",
+            "next_at",
+            "problem",
+            "created_at",
+            "done_at",
+        ],
+        key: &["notice_no"],
+        identity: Some("notice_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "memories",
+        columns: &[
+            "memory_no",
+            "agent_no",
+            "thread_no",
+            "text",
+            "model",
+            "vector",
+            "created_at",
+            "forgotten_at",
+        ],
+        key: &["memory_no"],
+        identity: Some("memory_no"),
+        ..PLAIN
+    },
+    Table {
+        name: "memory_words",
+        columns: &["agent_no", "word", "memory_no", "times"],
+        key: &["agent_no", "word", "memory_no"],
+        ..PLAIN
+    },
 ];
 
 impl Table {

@@ -99,7 +99,7 @@ impl Target {
             Location::File(path) => Box::new(crate::sqlite::Sqlite::open(path)?),
             Location::Postgres(url) => Box::new(crate::postgres::Postgres::connect(url)?),
         };
-        let armed = if crate::fail::is_asked_for() && crate::is_for_tests(driver.as_mut())? {
+        let armed = if crate::fail::is_asked_for() && crate::open::is_for_tests(driver.as_mut())? {
             Armed::from_environment()
         } else {
             Armed::default()

@@ -58,6 +58,12 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// At most `most` words of a text, in order.
+pub(crate) fn words_of(text: &str, most: usize) -> Vec<String> {
+    let words = words(&composed(text), most);
+    words.into_iter().map(|word| word.text).collect()
+}
+
 /// At most `most` words of a [`composed`] text, in order.
 pub(super) fn words(text: &str, most: usize) -> Vec<Word> {
     let mut found = Splitter {

@@ -27,6 +27,8 @@ pub(crate) enum Parsed {
         /// What every command takes.
         globals: Globals,
     },
+    /// No command, where that opens the console.
+    Bare(Globals),
     /// Help or a version, to be printed.
     Text(String),
 }
@@ -78,6 +80,18 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         name,
         matches,
         globals,
+    })
+}
+
+/// What is said where no command is: nothing but what every command takes.
+pub(crate) fn bare(argv: &[OsString]) -> Option<Globals> {
+    let base = base().subcommand_required(false);
+    let matches = base.try_get_matches_from(argv).ok()?;
+    let text = |id: &str| matches.get_one::<String>(id).cloned();
+    Some(Globals {
+        db: text("db"),
+        agent: text("agent"),
+        session: text("session"),
     })
 }
 
@@ -250,6 +264,7 @@ fn group(name: &str) -> Command {
         "dead-letters" => "See what reached nobody, and give it another address",
         "wire" => "Work with typed, versioned messages",
         "card" => "Work with agents' typed identities",
+        "memory" => "Keep what an agent remembers",
         "token" => "Keep the tokens with which programs call over the network",
         _ => "",
     };
@@ -440,7 +455,7 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
 
 /// Whether a text may be long enough to stand in a file.
 pub(super) fn is_long_text(field: &str) -> bool {
-    matches!(field, "body" | "note" | "persona")
+    matches!(field, "body" | "note" | "persona" | "text")
 }
 
 /// Where a field stands on the command line.
@@ -504,7 +519,7 @@ fn argument(field: &Field) -> Arg {
         Form::Text => {
             let is_prose = matches!(
                 field.name.as_str(),
-                "summary" | "body" | "subject" | "reason" | "note" | "persona"
+                "summary" | "body" | "subject" | "reason" | "note" | "persona" | "text"
             );
             arg.value_name(if is_prose {
                 "TEXT".to_owned()

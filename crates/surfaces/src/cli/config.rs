@@ -44,11 +44,13 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
 
 /// Whether a file or a variable says anything.
 fn is_anything_set(location: Option<&Location>) -> bool {
-    const GROUPS: [&str; 9] = [
+    const GROUPS: [&str; 11] = [
         "EXPIRY_",
         "LEDGER_",
+        "MEMORY_",
         "PRESENCE_",
         "GUARD_",
+        "NOTIFY_",
         "PROMPT_",
         "ROUTE",
         "RUN_",
@@ -86,7 +88,10 @@ pub(crate) fn show(context: &Context) -> Result<Ended, Refusal> {
         Err(refusal) if refusal.code == Code::StoreNotFound => None,
         Err(refusal) => return Err(refusal),
     };
-    let (_, settings) = read(location.as_ref())?;
+    let (_, mut settings) = read(location.as_ref())?;
+    for setting in &mut settings {
+        hide(setting);
+    }
     if context.printer.is_json() {
         let rows: Vec<Value> = settings
             .iter()
@@ -109,6 +114,23 @@ pub(crate) fn show(context: &Context) -> Result<Ended, Refusal> {
         context.printer.page(&page)?;
     }
     Ok(Ended::Something)
+}
+
+/// Takes out of a value what may be a secret: for many services the path of a webhook is one.
+fn hide(setting: &mut Setting) {
+    if setting.name == "notify.webhook"
+        && let Some(url) = setting.value.as_str()
+        && let Ok(host) = inbox_ops::config::webhook_host(url)
+    {
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+        let whole = format!("{scheme}://{host}");
+        let shown = if whole == url {
+            whole
+        } else {
+            format!("{whole}/…")
+        };
+        setting.value = shown.into();
+    }
 }
 
 fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> {
@@ -365,6 +387,7 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
     }
     config.session.check()?;
     config.ledger.check()?;
+    config.notify.check()?;
     config.run.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {

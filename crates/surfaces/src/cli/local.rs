@@ -10,6 +10,7 @@ mod hook;
 mod init;
 mod migrate;
 mod monitor;
+mod notify;
 mod presence;
 mod process;
 mod proof;
@@ -32,10 +33,11 @@ use serde_json::json;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
-pub(crate) use doctor::health;
+pub(crate) use doctor::{Doors, health};
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 pub(crate) use run::guardian;
+pub(crate) use verify::{check as check_ledger, proof_of};
 
 /// Their names.
 pub(crate) const NAMES: &[&str] = &[
@@ -46,6 +48,8 @@ pub(crate) const NAMES: &[&str] = &[
     "serve",
     "up",
     "ui",
+    "notify",
+    "tui",
     "bridge",
     "verify",
     "proof",
@@ -85,6 +89,10 @@ fn describe(command: Command, name: &str) -> Command {
         "run" => run::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "ui" => ui::describe(command),
+        "notify" => notify::describe(command),
+        "tui" => command.about("Open the console in this terminal, as inbox without a command does").long_about(
+            "Open the console in this terminal, as inbox without a command does\n\nWhat waits for you, who does what, and every thread; reply, answer, approve, claim for, call off. It is live, and ? shows the keys. You are the person on the roster; --agent says which one when there are several.",
+        ),
         "bridge" => bridge::describe(command),
         "verify" => verify::describe(command),
         "proof" => proof::describe(command),
@@ -125,6 +133,8 @@ pub(crate) fn run(
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "ui" => ui::run(matches, context),
+        "notify" => notify::run(matches, context),
+        "tui" => crate::tui::run(context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),
         "bridge" | "bridge status" => bridge::run(name, matches, context),
         "verify" => verify::run(matches, context),

@@ -51,6 +51,11 @@ impl Printer {
         Printer { form }
     }
 
+    /// Whether a person reads it on a terminal.
+    pub(crate) fn is_terminal(self) -> bool {
+        self.form == Form::Terminal
+    }
+
     pub(crate) fn is_json(self) -> bool {
         self.form == Form::Json
     }

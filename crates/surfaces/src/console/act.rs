@@ -1,13 +1,13 @@
 //! What a person does on a page: each is one operation, and then another page is shown.
 
-use inbox_core::{Address, Code, Entity, Kind, MessageId, Refusal, ThreadId};
-use inbox_ops::{Assign, Cancel, Note, Operation, Read, Readdress, Reply, Send, Show};
+use inbox_core::text::first_line;
+use inbox_core::{Address, Kind, MessageId, Refusal, ThreadId};
+use inbox_ops::{Operation, Readdress, Send};
 
 use super::html::encoded;
 use super::{Visit, nothing};
-
-/// How many of a thread's newest messages count as read by an answer.
-const ANSWERED: usize = 50;
+use crate::mcp::ground::Ground;
+use crate::person::{self, empty};
 
 /// Does what a form asks for: where to go then.
 pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
@@ -23,61 +23,19 @@ pub(crate) fn act(visit: &Visit<'_>) -> Result<String, Refusal> {
 }
 
 fn thread(visit: &Visit<'_>, thread: ThreadId, verb: &str) -> Result<String, Refusal> {
-    let (inbox, caller, fields) = (visit.inbox, visit.caller, visit.fields);
-    let body = fields.get("body").map(str::to_owned);
+    let (ground, caller, fields) = (Ground::Store(visit.inbox), visit.caller, visit.fields);
+    let text = |name: &str| fields.get(name).map(str::to_owned);
     match verb {
         "answer" | "reply" => {
             // A word for a button, and what was written beside it.
-            let word = fields.get("word").map(str::to_owned);
-            let (summary, body) = match (word, body) {
-                (Some(word), body) => (Some(word), body),
-                (None, Some(body)) => (Some(first_line(&body)), Some(body)),
-                (None, None) => return Err(empty("an answer")),
-            };
-            Reply {
-                kind: (verb == "reply").then_some(Kind::Event),
-                summary,
-                body,
-                ..Reply::to(thread)
-            }
-            .run(inbox, caller)?;
-            // Whoever answers has read what it answers.
-            let messages = Show::of(thread).run(inbox, caller)?.messages;
-            let newest = messages.iter().rev().take(ANSWERED);
-            Read {
-                message: newest.map(|message| message.message_id).collect(),
-                ..Read::default()
-            }
-            .run(inbox, caller)?;
+            let (word, body) = (text("word"), text("body"));
+            person::say(&ground, caller, thread, verb == "answer", word, body)?;
         }
-        "cancel" => {
-            Cancel {
-                thread,
-                reason: fields.get("reason").map(str::to_owned),
-            }
-            .run(inbox, caller)?;
-        }
-        "assign" => {
-            Assign {
-                thread,
-                to: fields.parsed("to")?.into_iter().collect(),
-                reason: fields.get("reason").map(str::to_owned),
-            }
-            .run(inbox, caller)?;
-        }
-        "note" => {
-            let entity: Entity = fields
-                .parsed("ref")?
-                .ok_or_else(|| Refusal::input("a note is about something: ref is missing"))?;
-            Note {
-                entity,
-                note: body.ok_or_else(|| empty("a note"))?,
-                notify: Vec::new(),
-                priority: None,
-                artifacts: Vec::new(),
-            }
-            .run(inbox, caller)?;
-        }
+        "cancel" => person::call_off(&ground, caller, thread, text("reason"))?,
+        // Without anybody it goes back to all who could have claimed it.
+        "release" => person::give(&ground, caller, thread, None, text("reason"))?,
+        "assign" => person::give(&ground, caller, thread, fields.get("to"), text("reason"))?,
+        "note" => person::note(&ground, caller, fields.get("ref"), text("body"))?,
         _ => return Err(nothing(&visit.path.join("/"))),
     }
     Ok(back(visit, &format!("/threads/{thread}")))
@@ -87,7 +45,7 @@ fn post(visit: &Visit<'_>, name: &str) -> Result<String, Refusal> {
     let body = visit.fields.get("body").ok_or_else(|| empty("a message"))?;
     let sent = Send {
         to: vec![name.parse::<Address>()?],
-        subject: Some(first_line(body)),
+        subject: Some(first_line(body).to_owned()),
         body: Some(body.to_owned()),
         kind: Some(Kind::Event),
         ..Send::default()
@@ -130,30 +88,8 @@ fn read(visit: &Visit<'_>) -> Result<String, Refusal> {
     if message.is_empty() && visit.fields.get("all").is_none() {
         return Err(Refusal::input("no message is named"));
     }
-    let is_all = message.is_empty();
-    let request = Read {
-        limit: is_all.then_some(inbox_core::limit::PAGE_MAX),
-        message,
-        ..Read::default()
-    };
-    // A page of it at a time; each makes the rest smaller.
-    for _ in 0..100 {
-        let answer = request.run(visit.inbox, visit.caller)?;
-        if !is_all || answer.messages.is_empty() {
-            break;
-        }
-    }
+    person::read(&Ground::Store(visit.inbox), visit.caller, message)?;
     Ok(back(visit, "/"))
-}
-
-fn empty(what: &str) -> Refusal {
-    Refusal::new(Code::InvalidInput, format!("{what} says something"))
-        .hint("write something, and send it again")
-}
-
-fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().take(200).collect()
 }
 
 /// Where the form wants to go on, if that is a page of this console.

@@ -1,13 +1,26 @@
 //! Agents: who is there, what each does, and one of them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use askama::Template;
-use inbox_core::{Agent, AgentKind, AgentName, Refusal, SessionState};
+use inbox_core::{Agent, AgentKind, AgentName, EventId, Refusal, SessionState};
 use inbox_ops::{AgentList, AgentShow, List, Operation, SessionList, Work};
 use serde_json::Value;
 
-use super::html::{Html, ago, left, line};
-use super::mail::{self, ThreadLine};
+use super::html::{Html, ago, encoded, escape, left, line, short};
+use super::mail::{self, MailLine, ThreadLine};
+use super::size::{Part, clip};
 use super::{Visit, payload, written};
+use crate::cli::Doors;
+
+/// How many sessions are looked at for their doors.
+const LOOKED: usize = 500;
+
+/// How many letters an agent's page has.
+const MAIL: i64 = 15;
+
+/// How many agents a page has.
+const PAGE: usize = 60;
 
 struct AgentLine {
     key: String,
@@ -19,11 +32,13 @@ struct AgentLine {
     holds: Vec<(Html, Html, Html)>,
     unread: String,
     seen: Option<Html>,
+    doors: Html,
 }
 
 #[derive(Template)]
 #[template(path = "agents.html")]
 struct Agents {
+    part: Part,
     people: Vec<AgentLine>,
     alive: Vec<AgentLine>,
     others: Vec<AgentLine>,
@@ -31,38 +46,60 @@ struct Agents {
 
 /// A state as a word with a mark.
 fn state(state: Option<SessionState>) -> Html {
-    let (word, mark) = match state {
-        Some(SessionState::Alive) => ("alive", "●"),
-        Some(SessionState::Frozen) => ("frozen", "❄"),
-        Some(SessionState::Dead) => ("gone", "○"),
-        None => ("no session", "·"),
-    };
+    let (word, mark) = crate::person::state_mark(state);
     let class = word.replace(' ', "-");
     Html::new(format!(
         "<span class=\"state {class}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
     ))
 }
 
+fn is_there(state: Option<SessionState>) -> bool {
+    matches!(state, Some(SessionState::Alive | SessionState::Frozen))
+}
+
 pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let mut all = AgentList::default().run(visit.inbox, visit.caller)?.agents;
+    // Who is there comes first, then people, then the others.
+    all.sort_by_key(|agent| {
+        let is_there = is_there(agent.state);
+        (!is_there && agent.kind != AgentKind::Human, !is_there)
+    });
+    let from = visit.fields.from();
+    let shown = all.iter().skip(from).take(PAGE);
     let request = AgentList {
         work: true,
+        name: shown.map(|agent| agent.agent_id.clone()).collect(),
         ..AgentList::default()
     };
-    let found = request.run(visit.inbox, visit.caller)?;
+    let part = Part::new(from, request.name.len(), all.len(), PAGE);
+    let found = if request.name.is_empty() {
+        AgentList::default()
+    } else {
+        request
+    };
+    let found = found.run(visit.inbox, visit.caller)?;
+    // One question for all of them.
+    let sessions = SessionList::default()
+        .run(visit.inbox, visit.caller)?
+        .sessions;
+    let mut doors: BTreeMap<&AgentName, BTreeSet<String>> = BTreeMap::new();
+    let here: BTreeSet<&AgentName> = found.agents.iter().map(|it| &it.agent_id).collect();
+    let sessions = sessions.iter().filter(|it| here.contains(&it.agent_id));
+    for session in sessions.take(LOOKED) {
+        let own = doors.entry(&session.agent_id).or_default();
+        own.extend(Doors::of(session).open);
+    }
     let (mut people, mut alive, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (agent, work) in found.agents.iter().zip(&found.work) {
-        let line = AgentLine::of(visit, agent, work);
-        let is_there = matches!(
-            agent.state,
-            Some(SessionState::Alive | SessionState::Frozen)
-        );
+        let line = AgentLine::of(visit, agent, work, doors.get(&agent.agent_id));
         match agent.kind {
             AgentKind::Human => people.push(line),
-            _ if is_there || !work.holds.is_empty() => alive.push(line),
+            _ if is_there(agent.state) || !work.holds.is_empty() => alive.push(line),
             _ => others.push(line),
         }
     }
     let main = written(&Agents {
+        part,
         people,
         alive,
         others,
@@ -71,7 +108,7 @@ pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
 }
 
 impl AgentLine {
-    fn of(visit: &Visit<'_>, agent: &Agent, work: &Work) -> Self {
+    fn of(visit: &Visit<'_>, agent: &Agent, work: &Work, doors: Option<&BTreeSet<String>>) -> Self {
         let roles = agent.roles.iter().map(|role| format!("role:{role}"));
         let labels: Vec<String> = roles.chain(agent.tags.iter().cloned()).collect();
         let holds = work.holds.iter().take(3).map(|held| {
@@ -91,8 +128,8 @@ impl AgentLine {
                 line(&agent.name)
             },
             state: state(agent.state),
-            labels: line(&labels.join(" ")),
-            clients: line(&work.clients.join(" ")),
+            labels: short(&labels.join(" ")),
+            clients: short(&work.clients.join(" ")),
             holds: holds.collect(),
             unread: match work.unread {
                 0 => String::new(),
@@ -100,8 +137,27 @@ impl AgentLine {
                 count => count.to_string(),
             },
             seen: agent.seen_at.map(|seen| ago(seen, visit.now)),
+            doors: match doors {
+                None => Html::default(),
+                Some(open) => door_words(open.iter(), None),
+            },
         }
     }
+}
+
+/// Doors as words; without any, that nothing wakes it, and why.
+fn door_words<'a>(open: impl Iterator<Item = &'a String>, note: Option<&str>) -> Html {
+    let open: Vec<String> = open.map(|door| line(&door.replace('_', " "))).collect();
+    let note = note.map(|note| escape(&line(note)).into_owned());
+    Html::new(match (open.is_empty(), note) {
+        (false, None) => escape(&open.join(", ")).into_owned(),
+        (false, Some(note)) => format!(
+            "{} <span class=\"meta\">{note}</span>",
+            escape(&open.join(", "))
+        ),
+        (true, None) => "<span class=\"nothing\">nothing wakes it</span>".to_owned(),
+        (true, Some(note)) => format!("<span class=\"nothing\">nothing: {note}</span>"),
+    })
 }
 
 struct SessionLine {
@@ -111,6 +167,7 @@ struct SessionLine {
     labels: String,
     started: Html,
     seen: Html,
+    doors: Html,
 }
 
 #[derive(Template)]
@@ -123,7 +180,13 @@ struct One {
     seen: Option<Html>,
     unread: i64,
     labels: String,
-    ledger: Vec<(&'static str, String)>,
+    path: String,
+    ledger: Vec<(&'static str, String, bool)>,
+    network: String,
+    mail: Vec<(MailLine, bool)>,
+    earlier: Option<i64>,
+    is_person: bool,
+    has_card: bool,
     card: Html,
     persona: String,
     holds: Vec<ThreadLine>,
@@ -153,10 +216,17 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
     let roles = agent.roles.iter().map(|role| format!("role:{role}"));
     let labels: Vec<String> = roles.chain(agent.tags.iter().cloned()).collect();
     let ledger = [
-        ("Account", agent.account_id),
-        ("Inbound topic", agent.inbound_topic_id),
-        ("Outbound topic", agent.outbound_topic_id),
+        ("Account", agent.account_id, false),
+        ("Inbound topic", agent.inbound_topic_id, true),
+        ("Outbound topic", agent.outbound_topic_id, true),
     ];
+    let before = visit
+        .fields
+        .get("before")
+        .and_then(|text| text.parse().ok());
+    let received = visit.inbox.received(&slug, before.map(EventId), MAIL)?;
+    let mail = received.messages.iter();
+    let network = visit.inbox.config().ledger.network.as_deref();
     let main = written(&One {
         name: slug.to_string(),
         title: line(&agent.name),
@@ -167,14 +237,23 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
         labels: line(&labels.join(" ")),
         ledger: ledger
             .into_iter()
-            .filter_map(|(what, id)| Some((what, id?)))
+            .filter_map(|(what, id, is_topic)| Some((what, id?, is_topic)))
             .collect(),
-        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)),
-        persona: agent.persona.unwrap_or_default(),
+        path: encoded(slug.as_str()),
+        network: network.map(line).unwrap_or_default(),
+        mail: mail
+            .map(|(message, is_unread)| (MailLine::of(visit, message), *is_unread))
+            .collect(),
+        earlier: received.before.map(|event| event.0),
+        is_person: agent.kind == AgentKind::Human,
+        has_card: agent.card.is_some(),
+        card: payload::sections(agent.card.as_ref().unwrap_or(&Value::Null)).0,
+        persona: clip(&agent.persona.unwrap_or_default(), 3_000).into_owned(),
         holds: found
             .holds
             .iter()
             .flatten()
+            .take(30)
             .map(|thread| ThreadLine::of(visit, thread))
             .collect(),
         threads: threads
@@ -195,6 +274,12 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
                     labels: line(&labels.join(" ")),
                     started: ago(session.started_at, visit.now),
                     seen: ago(session.seen_at, visit.now),
+                    doors: if session.state == SessionState::Dead {
+                        Html::default()
+                    } else {
+                        let doors = Doors::of(session);
+                        door_words(doors.open.iter(), doors.note.as_deref())
+                    },
                 }
             })
             .collect(),

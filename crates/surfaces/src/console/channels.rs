@@ -1,12 +1,22 @@
 //! Channels: what is said to a role, a tag or everybody; and a letter to any address.
 
 use askama::Template;
-use inbox_core::{Address, Mode, Priority, Refusal};
+use inbox_core::{Address, EventId, Message, Mode, Priority, Refusal};
 use inbox_ops::{AgentList, Channel, ChannelList, ChannelShow, Operation};
 
-use super::html::{Html, ago, encoded, line};
-use super::mail::{agent, said};
+use super::html::{Html, ago, encoded, escape, short};
+use super::mail::{agent, is_proven, said};
+use super::size::{self, Part, Room};
 use super::{Visit, written};
+
+/// How many channels a page has.
+const PAGE: usize = 100;
+
+/// How many of those whom a channel reaches are named.
+const NAMED: usize = 40;
+
+/// How many addresses are offered to who writes.
+const KNOWN: usize = 600;
 
 struct ChannelLine {
     path: String,
@@ -30,7 +40,7 @@ impl ChannelLine {
                 _ => "everybody",
             },
             members: channel.members.len(),
-            said: latest.map(|it| line(&it.summary)).unwrap_or_default(),
+            said: latest.map(|it| short(&it.summary)).unwrap_or_default(),
             who: latest.map_or_else(Html::default, |it| agent(it.from_agent.as_str())),
             at: latest.map(|it| ago(it.created_at, visit.now)),
         }
@@ -41,16 +51,19 @@ impl ChannelLine {
 #[template(path = "channels.html")]
 struct List {
     channels: Vec<ChannelLine>,
+    part: Part,
 }
 
 pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
     let found = ChannelList {}.run(visit.inbox, visit.caller)?;
+    let from = visit.fields.from();
+    let shown = found.channels.iter().skip(from).take(PAGE);
+    let channels: Vec<_> = shown
+        .map(|channel| ChannelLine::of(visit, channel))
+        .collect();
     let main = written(&List {
-        channels: found
-            .channels
-            .iter()
-            .map(|channel| ChannelLine::of(visit, channel))
-            .collect(),
+        part: Part::new(from, channels.len(), found.channels.len(), PAGE),
+        channels,
     })?;
     Ok(("Channels".to_owned(), main))
 }
@@ -66,14 +79,32 @@ struct Post {
     is_verified: bool,
 }
 
+impl Post {
+    fn of(visit: &Visit<'_>, message: &Message) -> Self {
+        let (summary, body) = said(message);
+        Post {
+            id: message.message_id.to_string(),
+            thread: message.thread_id.to_string(),
+            from: agent(message.from_agent.as_str()),
+            kind: message.kind.to_string(),
+            summary,
+            body,
+            at: ago(message.created_at, visit.now),
+            is_verified: is_proven(message),
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "channel.html")]
 struct One<'a> {
     address: String,
     path: String,
     members: Vec<Html>,
+    more: usize,
     posts: Vec<Post>,
     before: Option<i64>,
+    is_newest: bool,
     guard: &'a str,
 }
 
@@ -81,39 +112,37 @@ pub(super) fn one(visit: &Visit<'_>, name: &str) -> Result<(String, Html), Refus
     let request = ChannelShow {
         id: name.parse::<Address>()?,
         limit: None,
-        before_event: visit
-            .fields
-            .get("before")
-            .and_then(|text| text.parse().ok())
-            .map(inbox_core::EventId),
+        before_event: visit.fields.number("before").map(EventId),
     };
     let found = request.run(visit.inbox, visit.caller)?;
     let address = found.channel.address.to_string();
+    let members = &found.channel.members;
+    let (mut posts, mut before) = (Vec::new(), found.before_event);
+    let mut room = Room::new(size::PAGE);
+    for (message, event) in found.messages.iter().zip(&found.came_with).rev() {
+        let post = Post::of(visit, message);
+        if !room.take(post.body.size() + escape(&post.summary).len() + 700) {
+            break;
+        }
+        before = Some(*event);
+        posts.push(post);
+    }
+    if posts.len() == found.messages.len() {
+        before = found.before_event;
+    }
+    posts.reverse();
     let main = written(&One {
         path: encoded(found.channel.address.as_str()),
         address: address.clone(),
-        members: found
-            .channel
-            .members
+        more: members.len().saturating_sub(NAMED),
+        members: members
             .iter()
+            .take(NAMED)
             .map(|name| agent(name.as_str()))
             .collect(),
-        posts: found
-            .messages
-            .iter()
-            .map(|message| (message, said(message)))
-            .map(|(message, (summary, body))| Post {
-                id: message.message_id.to_string(),
-                thread: message.thread_id.to_string(),
-                from: agent(message.from_agent.as_str()),
-                kind: message.kind.to_string(),
-                summary,
-                body,
-                at: ago(message.created_at, visit.now),
-                is_verified: message.verified,
-            })
-            .collect(),
-        before: found.before_event.map(|event| event.0),
+        is_newest: visit.fields.get("before").is_none(),
+        before: before.map(|event| event.0),
+        posts,
         guard: visit.guard,
     })?;
     Ok((address, main))
@@ -129,14 +158,17 @@ struct Compose<'a> {
     guard: &'a str,
 }
 
-pub(super) fn compose(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+/// Everybody and everything that mail can be addressed to.
+pub(super) fn known_addresses(visit: &Visit<'_>) -> Result<Vec<String>, Refusal> {
     let agents = AgentList::default().run(visit.inbox, visit.caller)?.agents;
-    let mut known: Vec<String> = agents
-        .iter()
-        .map(|agent| agent.agent_id.to_string())
-        .collect();
     let channels = ChannelList {}.run(visit.inbox, visit.caller)?.channels;
-    known.extend(channels.iter().map(|channel| channel.address.to_string()));
+    let names = agents.iter().map(|agent| agent.agent_id.to_string());
+    let addresses = channels.iter().map(|channel| channel.address.to_string());
+    Ok(names.chain(addresses).take(KNOWN).collect())
+}
+
+pub(super) fn compose(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
+    let known = known_addresses(visit)?;
     let priorities = Priority::ALL
         .iter()
         .map(|priority| (priority.to_string(), *priority == Priority::Normal));

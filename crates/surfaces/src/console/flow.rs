@@ -6,9 +6,9 @@ use std::fmt::Write;
 use askama::Template;
 use inbox_core::record::Millis;
 use inbox_core::{Refusal, Status};
-use inbox_ops::{Bar, Flow, Flowed, Operation, Part, Spread, Talk};
+use inbox_ops::{Bar, BarStep, Flow, Flowed, Operation, Part, Spread, Talk};
 
-use super::html::{Html, escape, line, span};
+use super::html::{Html, escape, line, short, span};
 use super::{Visit, written};
 
 /// The drawings' width and height in their own units; a page scales them.
@@ -21,6 +21,9 @@ const NAMES: f64 = 240.0;
 
 /// How many of those who talk are drawn.
 const NODES: usize = 24;
+
+/// How many of a thread's steps are drawn: the last.
+const STEPS: usize = 12;
 
 struct Row {
     by: String,
@@ -36,6 +39,8 @@ struct Row {
 struct Page<'a> {
     since: &'a str,
     choices: Vec<(&'static str, &'static str, bool)>,
+    /// Whether it looks back otherwise than is offered.
+    other: bool,
     run: &'a str,
     totals: Vec<(&'static str, i64)>,
     queued: i64,
@@ -72,6 +77,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
     let main = written(&Page {
         since,
         choices: choices.map(|(it, name)| (it, name, it == since)).to_vec(),
+        other: choices.iter().all(|(it, _)| *it != since),
         run: visit.fields.get("run").unwrap_or_default(),
         totals: vec![
             ("opened", totals.opened),
@@ -101,7 +107,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
             .take(50)
             .map(|group| Row {
                 by: group.by.clone(),
-                name: line(&group.name),
+                name: short(&group.name),
                 threads: group.threads,
                 to_claim: shown(group.to_claim),
                 blocked: shown(group.blocked),
@@ -112,13 +118,13 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         bars: found
             .bars
             .iter()
-            .map(|bar| (bar.thread_id.to_string(), line(&bar.subject), told(bar)))
+            .map(|bar| (bar.thread_id.to_string(), short(&bar.subject), told(bar)))
             .collect(),
         graph: graph(&found.talk),
         talk: found
             .talk
             .iter()
-            .map(|it| (line(&it.from), line(&it.to), it.messages))
+            .map(|it| (short(&it.from), short(&it.to), it.messages))
             .collect(),
         is_cut: found.truncated,
         is_empty: found.bars.is_empty() && found.talk.is_empty(),
@@ -143,21 +149,56 @@ fn count(value: usize) -> f64 {
     f64::from(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// What was opened and finished as columns, what waits as a line.
+/// Where a drawing's own area begins, above which row of times it ends, and how much air is over its highest column.
+const LEFT: f64 = 28.0;
+const FOOT: f64 = 22.0;
+const AIR: f64 = 12.0;
+
+/// The times under a drawing: its beginning, its middle, now.
+fn times(svg: &mut String, found: &Flowed, left: f64, y: f64) {
+    let whole = found.until.0 - found.from.0;
+    let ticks = [
+        (left, "start", format!("{} ago", span(whole))),
+        (
+            left.midpoint(WIDE),
+            "middle",
+            format!("{} ago", span(whole / 2)),
+        ),
+        (WIDE - 6.0, "end", "now".to_owned()),
+    ];
+    for (x, anchor, text) in ticks {
+        let _ = write!(
+            svg,
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
+    }
+}
+
+/// What was opened and finished as columns, what waits as a line, on one scale.
 fn chart(found: &Flowed) -> Html {
-    let most = |of: fn(&Part) -> i64| found.parts.iter().map(of).max().unwrap_or(0).max(1);
-    let tallest = number(most(|part| part.opened.max(part.done + part.failed)));
-    let deepest = number(most(|part| part.queued));
-    let wide = WIDE / count(found.parts.len().max(1));
+    let of = |part: &Part| part.opened.max(part.done + part.failed).max(part.queued);
+    let most = found.parts.iter().map(of).max().unwrap_or(0).max(1);
+    let wide = (WIDE - LEFT) / count(found.parts.len().max(1));
+    let floor = HIGH - FOOT;
+    let tall = |value: i64| number(value) / number(most) * (floor - AIR);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDE} {HIGH}\" role=\"img\" aria-label=\"Work opened, finished and waiting over time\" class=\"chart\">"
     );
+    for value in [0, most / 2, most] {
+        let y = floor - tall(value);
+        let _ = write!(
+            svg,
+            "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{WIDE}\" y2=\"{y:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
+            LEFT - 6.0,
+            y + 4.0
+        );
+    }
     let mut depth = String::new();
     for (index, part) in found.parts.iter().enumerate() {
-        let x = count(index) * wide;
+        let x = LEFT + count(index) * wide;
         let mut column = |class: &str, offset: f64, base: i64, value: i64| {
-            let high = number(value) / tallest * (HIGH - 20.0);
-            let top = HIGH - high - number(base) / tallest * (HIGH - 20.0);
+            let high = tall(value);
+            let top = floor - high - tall(base);
             if value > 0 {
                 let _ = write!(
                     svg,
@@ -170,10 +211,12 @@ fn chart(found: &Flowed) -> Html {
         column("opened", 0.05, 0, part.opened);
         column("done", 0.5, 0, part.done);
         column("failed", 0.5, part.done, part.failed);
-        let y = HIGH - number(part.queued) / deepest * (HIGH - 20.0);
+        let y = floor - tall(part.queued);
         let _ = write!(depth, "{:.1},{y:.1} ", x + wide / 2.0);
     }
-    let _ = write!(svg, "<polyline class=\"queued\" points=\"{depth}\"/></svg>");
+    let _ = write!(svg, "<polyline class=\"queued\" points=\"{depth}\"/>");
+    times(&mut svg, found, LEFT, HIGH - 4.0);
+    svg.push_str("</svg>");
     Html::new(svg)
 }
 
@@ -182,14 +225,16 @@ fn timeline(found: &Flowed) -> Html {
     if found.bars.is_empty() {
         return Html::default();
     }
-    let whole = number(found.until.0 - found.from.0).max(1.0);
+    // In tenths of a second, of which a drawing has room for years.
+    let whole = number((found.until.0 - found.from.0) / 100).max(1.0);
     let at = |time: Millis| {
-        let part = number(time.0 - found.from.0) / whole;
+        let part = number((time.0 - found.from.0) / 100) / whole;
         NAMES + part.clamp(0.0, 1.0) * (WIDE - NAMES)
     };
     let high = count(found.bars.len()) * ROW;
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDE} {high}\" role=\"group\" aria-label=\"Threads over time, by status\" class=\"timeline\">"
+        "<svg viewBox=\"0 0 {WIDE} {:.1}\" role=\"group\" aria-label=\"Threads over time, by status\" class=\"timeline\">",
+        high + FOOT
     );
     for (index, bar) in found.bars.iter().enumerate() {
         let y = count(index) * ROW;
@@ -201,8 +246,9 @@ fn timeline(found: &Flowed) -> Html {
             y + 12.5,
             escape(&name)
         );
-        for (step, next) in bar.steps.iter().zip(
-            bar.steps
+        let steps = last(bar);
+        for (step, next) in steps.iter().zip(
+            steps
                 .iter()
                 .skip(1)
                 .map(|step| step.from)
@@ -225,18 +271,24 @@ fn timeline(found: &Flowed) -> Html {
             );
         }
     }
+    times(&mut svg, found, NAMES, high + FOOT - 6.0);
     svg.push_str("</svg>");
     Html::new(svg)
+}
+
+fn last(bar: &Bar) -> &[BarStep] {
+    &bar.steps[bar.steps.len().saturating_sub(STEPS)..]
 }
 
 /// The same in words: each status with how long it lasted.
 fn told(bar: &Bar) -> String {
     let mut words = Vec::new();
-    for (step, next) in bar.steps.iter().zip(bar.steps.iter().skip(1)) {
+    let steps = last(bar);
+    for (step, next) in steps.iter().zip(steps.iter().skip(1)) {
         let lasted = exact(next.from.0 - step.from.0);
         words.push(format!("{} {lasted}", word(step.status)));
     }
-    if let Some(last) = bar.steps.last() {
+    if let Some(last) = steps.last() {
         words.push(word(last.status));
     }
     words.join(", ")
@@ -288,8 +340,8 @@ fn graph(talk: &[Talk]) -> Html {
         let _ = write!(
             svg,
             "<path d=\"M{x1:.1} {y1:.1} Q{cx:.1} {cy:.1} {x2:.1} {y2:.1}\" stroke-width=\"{wide:.1}\"><title>{} to {}: {}</title></path>",
-            escape(&line(&it.from)),
-            escape(&line(&it.to)),
+            escape(&short(&it.from)),
+            escape(&short(&it.to)),
             it.messages
         );
     }

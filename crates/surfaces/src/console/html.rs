@@ -6,6 +6,8 @@ use std::fmt;
 use inbox_core::record::Millis;
 use inbox_core::text::visible;
 
+use super::size::{LINE, SHORT, clip};
+
 /// HTML that is printed as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Html(String);
@@ -14,6 +16,11 @@ impl Html {
     /// HTML in which everything foreign was escaped.
     pub(super) fn new(html: String) -> Self {
         Html(html)
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -46,7 +53,12 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
 
 /// One line of foreign text, with what would act or hide made visible.
 pub(super) fn line(text: &str) -> String {
-    visible(text, false).into_owned()
+    visible(&clip(text, LINE), false).into_owned()
+}
+
+/// The same in a list, where its beginning is enough.
+pub(super) fn short(text: &str) -> String {
+    visible(&clip(text, SHORT), false).into_owned()
 }
 
 /// How long ago something was, which a page counts on.
@@ -70,16 +82,7 @@ pub(super) fn left(until: Millis, now: Millis) -> Html {
     ))
 }
 
-/// A length of time in its largest unit.
-pub(super) fn span(millis: i64) -> String {
-    let seconds = millis.max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
-}
+pub(super) use crate::person::span;
 
 /// A part of an address's path or query.
 pub(super) fn encoded(text: &str) -> String {

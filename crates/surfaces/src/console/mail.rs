@@ -1,24 +1,18 @@
 //! How messages, questions and threads look wherever they stand.
 
-use inbox_core::{Message, Priority, Status, Thread};
+use inbox_core::{Message, Priority, Refusal, Status, Thread};
 use inbox_ops::{Ask, AskSort};
 
 use super::Visit;
-use super::html::{Html, ago, encoded, escape, left, line};
-use super::markdown::markdown;
+use super::approval;
+use super::html::{Html, ago, encoded, escape, left, line, short};
+use super::markdown::beginning;
+use super::payload::sections;
+use crate::person;
 
 /// A status as a word with a mark, so that it is told without colour.
 pub(super) fn status(status: Status) -> Html {
-    let mark = match status {
-        Status::Pending => "○",
-        Status::Claimed => "◐",
-        Status::InProgress => "●",
-        Status::Blocked => "◼",
-        Status::Done => "✓",
-        Status::Failed => "✕",
-        Status::Cancelled => "–",
-    };
-    let word = status.to_string().replace('_', " ");
+    let (mark, word) = (person::status_mark(status), person::status_word(status));
     Html::new(format!(
         "<span class=\"status {status}\"><span aria-hidden=\"true\">{mark}</span> {word}</span>"
     ))
@@ -43,22 +37,28 @@ pub(super) fn agent(name: &str) -> Html {
     ))
 }
 
+/// How many addresses of a list are named.
+const NAMED: usize = 6;
+
 /// Addresses; those that are names lead to their agents.
 pub(super) fn addresses(list: &[inbox_core::Address]) -> Html {
     let one = |address: &inbox_core::Address| match address.bare_name() {
         Some(name) if name.as_str() != "human" => agent(name.as_str()).to_string(),
         _ => format!(
             "<span class=\"address\">{}</span>",
-            escape(&address.to_string())
+            escape(&short(&address.to_string()))
         ),
     };
-    let list: Vec<String> = list.iter().map(one).collect();
-    Html::new(list.join(", "))
+    let mut shown: Vec<String> = list.iter().take(NAMED).map(one).collect();
+    if let Some(more) = list.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        shown.push(format!("{more} more"));
+    }
+    Html::new(shown.join(", "))
 }
 
 /// A thread's subject, which leads to it.
 pub(super) fn subject(thread: &Thread) -> Html {
-    let text = match line(&thread.subject) {
+    let text = match short(&thread.subject) {
         empty if empty.trim().is_empty() => "(no subject)".to_owned(),
         text => text,
     };
@@ -69,6 +69,11 @@ pub(super) fn subject(thread: &Thread) -> Html {
     ))
 }
 
+/// Whether it is proven who says it. What this program itself says nobody else can: its name is reserved.
+pub(super) fn is_proven(message: &Message) -> bool {
+    message.verified || message.from_agent.as_str() == person::SYSTEM
+}
+
 /// What a message says: its line, and its text laid out. A text that begins with the line says it once.
 pub(super) fn said(message: &Message) -> (String, Html) {
     let (summary, body) = (message.summary.trim(), message.body.trim());
@@ -76,11 +81,30 @@ pub(super) fn said(message: &Message) -> (String, Html) {
         return (line(summary), Html::default());
     }
     let first = body.lines().next().unwrap_or_default().trim();
-    if first == summary {
-        (String::new(), markdown(body))
+    let (text, is_cut) = beginning(body);
+    let summary = if first == summary {
+        String::new()
     } else {
-        (line(summary), markdown(body))
+        line(summary)
+    };
+    (summary, with_rest(message, text, is_cut))
+}
+
+/// The structured content of a message.
+pub(super) fn details(message: &Message) -> Html {
+    let (sections, is_cut) = sections(&message.payload_json);
+    with_rest(message, sections, is_cut)
+}
+
+/// How a text begins, and where the rest of it is.
+fn with_rest(message: &Message, text: Html, is_cut: bool) -> Html {
+    if !is_cut {
+        return text;
     }
+    Html::new(format!(
+        "{text}<p class=\"meta\"><a href=\"/threads/{}/{}\">The whole message</a></p>",
+        message.thread_id, message.message_id
+    ))
 }
 
 /// A row of a list of threads.
@@ -101,7 +125,7 @@ impl ThreadLine {
         let labels: Vec<String> = labels
             .into_iter()
             .filter(|label| !label.is_empty())
-            .map(|label| line(label))
+            .map(|label| short(label))
             .collect();
         ThreadLine {
             key: thread.thread_id.to_string(),
@@ -137,15 +161,15 @@ impl MailLine {
         MailLine {
             id: message.message_id.to_string(),
             thread: message.thread_id.to_string(),
-            summary: match line(&message.summary) {
+            summary: match short(&message.summary) {
                 empty if empty.trim().is_empty() => "(no summary)".to_owned(),
                 text => text,
             },
             from: agent(message.from_agent.as_str()),
             to: addresses(&message.to),
             priority: priority(message.priority),
-            is_verified: message.verified,
-            sort: line(
+            is_verified: is_proven(message),
+            sort: short(
                 message
                     .message_type
                     .as_deref()
@@ -156,6 +180,15 @@ impl MailLine {
     }
 }
 
+impl MailLine {
+    /// How many bytes it takes on a page, about.
+    pub(super) fn size(&self) -> usize {
+        let html = [&self.from, &self.to, &self.priority, &self.at];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        700 + html + escape(&self.summary).len() + escape(&self.sort).len()
+    }
+}
+
 /// An open question as a card.
 pub(super) struct AskCard {
     pub(super) key: String,
@@ -163,45 +196,41 @@ pub(super) struct AskCard {
     pub(super) class: &'static str,
     pub(super) subject: Html,
     pub(super) who: Html,
+    /// Whether who asks waits: this program does not.
+    pub(super) is_waiting: bool,
     pub(super) since: Html,
     pub(super) lease: Option<Html>,
     pub(super) summary: String,
     pub(super) body: Html,
     pub(super) details: Html,
     /// Answers that are one click, each with its word for the button.
-    pub(super) answers: &'static [(&'static str, &'static str)],
+    pub(super) answers: Vec<person::Button>,
     pub(super) is_verified: bool,
     pub(super) priority: Html,
 }
 
 impl AskCard {
-    pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Self {
-        let (word, class, answers): (_, _, &[_]) = match ask.sort {
-            AskSort::Blocked => ("Blocked", "blocked", &[]),
-            AskSort::Approval => (
-                "Approval",
-                "approval",
-                &[
-                    ("approve", "Approve"),
-                    ("reject", "Reject"),
-                    ("dismiss", "Dismiss"),
-                ],
-            ),
-            AskSort::Connection => (
-                "Connection",
-                "connection",
-                &[("accept", "Accept"), ("refuse", "Refuse")],
-            ),
-            AskSort::Question => ("Question", "question", &[]),
+    pub(super) fn of(visit: &Visit<'_>, ask: &Ask) -> Result<Self, Refusal> {
+        let (word, _) = person::wanted(ask.sort);
+        let class = match ask.sort {
+            AskSort::Blocked => "blocked",
+            AskSort::Approval => "approval",
+            AskSort::Connection => "connection",
+            AskSort::Question => "question",
         };
         let message = &ask.message;
         let (summary, body) = said(message);
-        AskCard {
+        let (body, details) = match approval::card(visit, message)? {
+            Some(card) => (card, Html::default()),
+            None => (body, details(message)),
+        };
+        Ok(AskCard {
             key: ask.thread.thread_id.to_string(),
             word,
             class,
             subject: subject(&ask.thread),
             who: agent(ask.waiting.as_str()),
+            is_waiting: ask.waiting.as_str() != person::SYSTEM,
             since: ago(ask.since, visit.now),
             lease: ask.lease_until.map(|until| left(until, visit.now)),
             // Said once is enough.
@@ -211,10 +240,19 @@ impl AskCard {
                 summary
             },
             body,
-            details: super::payload::sections(&message.payload_json),
-            answers,
-            is_verified: message.verified,
+            details,
+            answers: person::answers(ask),
+            is_verified: is_proven(message),
             priority: priority(message.priority),
-        }
+        })
+    }
+}
+
+impl AskCard {
+    /// How many bytes it takes on a page, about.
+    pub(super) fn size(&self) -> usize {
+        let html = [&self.subject, &self.who, &self.body, &self.details];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        1_500 + html + escape(&self.summary).len()
     }
 }

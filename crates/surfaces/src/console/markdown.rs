@@ -8,12 +8,28 @@ use inbox_core::text::visible;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::html::{Html, escape};
+use super::size::{TEXT, clip};
 
 /// The longest text that is laid out; a longer one is shown as it is.
 const LONGEST: usize = 256 * 1024;
 
 /// How deep quotes and lists may be; what is deeper is shown as it is.
 const DEEPEST: usize = 32;
+
+/// How many characters of a text are laid out where there are others beside it.
+const BEGINNING: usize = 6_000;
+
+/// Lays out how a text begins; whether there is more of it.
+pub(super) fn beginning(text: &str) -> (Html, bool) {
+    let shown = clip(text, BEGINNING);
+    let is_cut = shown.len() < text.len();
+    let html = markdown(&shown);
+    if html.size() <= TEXT {
+        return (html, is_cut);
+    }
+    // Little can become much: a table of one line has as many cells as its longest.
+    (plain(&clip(text, BEGINNING / 3)), true)
+}
 
 /// Lays out a text.
 pub(super) fn markdown(text: &str) -> Html {
@@ -27,7 +43,7 @@ pub(super) fn markdown(text: &str) -> Html {
     options.insert(Options::ENABLE_TASKLISTS);
     let mut writer = Writer::default();
     for event in Parser::new_ext(&text, options) {
-        if writer.depth > DEEPEST {
+        if writer.depth > DEEPEST || writer.out.len() > 4 * LONGEST {
             return plain(&text);
         }
         writer.write(event);

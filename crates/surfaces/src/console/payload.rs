@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::html::{Html, escape, line};
-use super::markdown::{markdown, plain};
+use super::html::{Html, escape, line, short};
+use super::markdown::{beginning, plain};
+use super::size::{LINE, TEXT, clip};
 
 /// How deep values are laid out; what is deeper is shown as JSON.
 const DEEPEST: usize = 4;
@@ -14,77 +15,116 @@ const MOST: usize = 100;
 /// A text with more than this many characters, or with lines, is laid out as one.
 const LONG: usize = 80;
 
-/// The sections of a payload; of a Wire, those of what it carries.
-pub(super) fn sections(value: &Value) -> Html {
+/// The sections of a payload; of a Wire, those of what it carries. Whether there is more than is shown.
+pub(super) fn sections(value: &Value) -> (Html, bool) {
+    let mut sheet = Sheet::default();
     if let (Some(sort), Some(payload)) = (value["type"].as_str(), value.get("payload"))
         && value.get("wire").is_some()
     {
-        return Html::new(format!(
-            "<p class=\"wire\">Wire <code>{}</code></p>{}",
-            escape(&line(sort)),
-            members(payload, 0)
+        let sort = short(sort);
+        sheet.put(&format!(
+            "<p class=\"wire\">Wire <code>{}</code></p>",
+            escape(&sort)
         ));
+        sheet.members(payload, 0);
+    } else {
+        sheet.members(value, 0);
     }
-    Html::new(members(value, 0))
+    (Html::new(sheet.out), sheet.is_cut)
 }
 
-fn members(value: &Value, depth: usize) -> String {
-    let Some(fields) = value.as_object() else {
-        return match value {
-            Value::Null => String::new(),
-            other => of(other, depth),
-        };
-    };
-    if fields.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("<dl>");
-    for (name, value) in fields.iter().take(MOST) {
-        let name = line(name).replace('_', " ");
-        out.push_str(&format!(
-            "<dt>{}</dt><dd>{}</dd>",
-            escape(&name),
-            of(value, depth + 1)
-        ));
-    }
-    out.push_str("</dl>");
-    out.push_str(&more(fields.len()));
-    out
+/// What is written, until it is enough.
+#[derive(Default)]
+struct Sheet {
+    out: String,
+    is_cut: bool,
 }
 
-fn more(count: usize) -> String {
-    match count.checked_sub(MOST) {
-        Some(more) if more > 0 => format!("<p>… {more} more</p>"),
-        _ => String::new(),
+impl Sheet {
+    fn put(&mut self, html: &str) {
+        self.out.push_str(html);
     }
-}
 
-fn of(value: &Value, depth: usize) -> String {
-    match value {
-        Value::Null => "<span class=\"nothing\">none</span>".to_owned(),
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) if text.is_empty() => "<span class=\"nothing\">empty</span>".to_owned(),
-        Value::String(text) if text.chars().count() > LONG || text.contains('\n') => {
-            markdown(text).to_string()
-        }
-        Value::String(text) => escape(&line(text)).into_owned(),
-        Value::Array(_) | Value::Object(_) if depth >= DEEPEST => {
-            plain(&value.to_string()).to_string()
-        }
-        Value::Array(list) => {
-            let items: String = list
-                .iter()
-                .take(MOST)
-                .map(|item| format!("<li>{}</li>", of(item, depth + 1)))
-                .collect();
-            match items.as_str() {
-                "" => "<span class=\"nothing\">none</span>".to_owned(),
-                items => format!("<ul>{items}</ul>{}", more(list.len())),
+    /// Whether the next of these is written still: so many, and only while there is room.
+    fn has_room(&mut self, index: usize) -> bool {
+        let has_room = index < MOST && self.out.len() < TEXT;
+        self.is_cut |= !has_room;
+        has_room
+    }
+
+    fn members(&mut self, value: &Value, depth: usize) {
+        let Some(fields) = value.as_object() else {
+            if !value.is_null() {
+                self.value(value, depth);
             }
+            return;
+        };
+        if fields.is_empty() {
+            return;
         }
-        Value::Object(_) => members(value, depth),
+        self.put("<dl>");
+        let mut shown = 0;
+        for (name, value) in fields {
+            if !self.has_room(shown) {
+                break;
+            }
+            let name = short(name).replace('_', " ");
+            self.put(&format!("<dt>{}</dt><dd>", escape(&name)));
+            self.value(value, depth + 1);
+            self.put("</dd>");
+            shown += 1;
+        }
+        self.put("</dl>");
+        self.more(fields.len() - shown);
+    }
+
+    fn more(&mut self, count: usize) {
+        if count > 0 {
+            self.put(&format!("<p>… {count} more</p>"));
+        }
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        match value {
+            Value::Null => self.put("<span class=\"nothing\">none</span>"),
+            Value::Bool(true) => self.put("yes"),
+            Value::Bool(false) => self.put("no"),
+            Value::Number(number) => self.put(&escape(&short(&number.to_string()))),
+            Value::String(text) if text.is_empty() => {
+                self.put("<span class=\"nothing\">empty</span>");
+            }
+            Value::String(text) if text.chars().nth(LONG).is_some() || text.contains('\n') => {
+                let (html, is_cut) = beginning(text);
+                self.is_cut |= is_cut;
+                self.put(&html.to_string());
+            }
+            Value::String(text) => self.put(&escape(&line(text))),
+            Value::Array(_) | Value::Object(_) if depth >= DEEPEST => {
+                let text = value.to_string();
+                let shown = clip(&text, LINE);
+                self.is_cut |= shown.len() < text.len();
+                self.put(&plain(&shown).to_string());
+            }
+            Value::Array(list) if list.is_empty() => {
+                self.put("<span class=\"nothing\">none</span>");
+            }
+            Value::Array(list) => {
+                self.put("<ul>");
+                let mut shown = 0;
+                for item in list {
+                    if !self.has_room(shown) {
+                        break;
+                    }
+                    self.put("<li>");
+                    self.value(item, depth + 1);
+                    self.put("</li>");
+                    shown += 1;
+                }
+                self.put("</ul>");
+                self.more(list.len() - shown);
+            }
+            Value::Object(_) => self.members(value, depth),
+        }
     }
 }
 
@@ -98,7 +138,7 @@ mod tests {
         let value = json!({
             "goal": "<b>ship</b>", "ready": true, "list": [1, "<i>"], "deep": {"a": {"b": {"c": {"d": "<u>"}}}},
         });
-        let html = sections(&value).to_string();
+        let html = sections(&value).0.to_string();
         assert!(
             html.starts_with("<dl><dt>goal</dt><dd>&lt;b&gt;ship&lt;/b&gt;</dd>"),
             "{html}"
@@ -113,7 +153,7 @@ mod tests {
     fn of_a_wire_what_it_carries_is_shown() {
         let wire = json!({"wire": "1.0", "type": "claim", "payload": {"agent": "quinn"}});
         assert_eq!(
-            sections(&wire).to_string(),
+            sections(&wire).0.to_string(),
             "<p class=\"wire\">Wire <code>claim</code></p><dl><dt>agent</dt><dd>quinn</dd></dl>"
         );
     }

@@ -1,18 +1,27 @@
 //! One thread: what was said, who has it, and what a person can do about it.
 
 use askama::Template;
-use inbox_core::{Artifact, EventId, Kind, Message, Refusal, ThreadId};
-use inbox_ops::{Ladder, Operation, Receipts, Show, Watch};
+use inbox_core::record::Millis;
+use inbox_core::{Artifact, EventId, Kind, Message, Refusal, Status, ThreadId};
+use inbox_ops::ledger::{Named, Spot};
+use inbox_ops::{Ladder, Operation, Show, Waits};
 
-use super::html::{Html, ago, left, line};
-use super::mail::{addresses, agent, priority, said, status};
-use super::{Visit, payload, written};
+use super::approval;
+use super::channels::known_addresses;
+use super::html::{Html, ago, escape, left, line, short};
+use super::mail::{addresses, agent, details, is_proven, priority, said, status};
+use super::size::{self, Room};
+use super::{Visit, written};
+use crate::person;
 
-/// How many messages a page has: the newest, unless all are asked for.
-const PAGE: usize = 50;
+/// How many messages a page has: the newest, or those before an event.
+const PAGE: i64 = 30;
 
-/// How far back each message's readers are looked up.
-const LADDERS: usize = 20;
+/// How many events a page has.
+const EVENTS: i64 = 50;
+
+/// How many of those whom a message reaches are named, and how many of its files.
+const NAMED: usize = 12;
 
 struct Said {
     id: String,
@@ -29,7 +38,12 @@ struct Said {
     auth: String,
     files: Vec<(String, String)>,
     readers: Vec<(String, String)>,
+    more_readers: usize,
     is_question: bool,
+    /// Where it stands on the ledger.
+    spot: Spot,
+    /// What the ledger has otherwise.
+    doubts: Vec<String>,
 }
 
 struct Happened {
@@ -53,48 +67,53 @@ struct One<'a> {
     holder: Option<(Html, Html)>,
     attempts: i64,
     messages: Vec<Said>,
-    earlier: usize,
+    older: Option<i64>,
+    is_newest: bool,
     events: Vec<Happened>,
     is_open: bool,
     is_work: bool,
+    known: Vec<String>,
     about: Option<String>,
-    is_blocked: bool,
+    /// Whether somebody waits for an answer, and those that are one click.
+    is_asked: bool,
+    answers: Vec<person::Button>,
     guard: &'a str,
 }
 
-pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusal> {
+pub(super) fn page(visit: &Visit<'_>, desk: &Waits, id: &str) -> Result<(String, Html), Refusal> {
     let id: ThreadId = id.parse()?;
-    let shown = Show::of(id).run(visit.inbox, visit.caller)?;
-    let events = Watch {
-        thread: Some(id),
-        after_event: Some(EventId(0)),
-        timeout_seconds: Some(0),
-        ..Watch::default()
+    let request = Show {
+        limit: Some(PAGE),
+        before_event: visit.fields.number("before").map(EventId),
+        message: visit.fields.parsed("at")?,
+        receipts: true,
+        events: Some(EVENTS),
+        ..Show::of(id)
     };
-    let nobody = inbox_ops::Caller {
-        agent: None,
-        ..visit.caller.clone()
-    };
-    let events = events.run(visit.inbox, &nobody)?.events;
+    let shown = request.run(visit.inbox, visit.caller)?;
     let thread = &shown.thread;
-    let all = visit.fields.get("all").is_some();
-    let earlier = if all {
-        0
-    } else {
-        shown.messages.len().saturating_sub(PAGE)
-    };
-    let recent = shown.messages.len().saturating_sub(LADDERS);
+    let is_newest = shown.messages.last().map(|it| it.message_id) == thread.latest_message_id;
+    let mut older = shown.before_event;
     let mut messages = Vec::new();
-    for (index, message) in shown.messages.iter().enumerate().skip(earlier) {
-        let ladder = if index >= recent {
-            let request = Receipts {
-                message: message.message_id,
-            };
-            Some(request.run(visit.inbox, visit.caller)?)
-        } else {
-            None
-        };
-        messages.push(Said::of(visit, message, &shown.artifacts, ladder.as_ref()));
+    let mut room = Room::new(size::PAGE);
+    let numbered = shown.messages.iter().zip(&shown.came_with);
+    for ((message, event), ladder) in numbered.zip(&shown.receipts).rev() {
+        let said = Said::of(visit, message, &shown.artifacts, ladder)?;
+        if !room.take(said.size()) {
+            break;
+        }
+        // What has no room here is on the page before this.
+        older = Some(*event);
+        messages.push(said);
+    }
+    if messages.len() == shown.messages.len() {
+        older = shown.before_event;
+    }
+    messages.reverse();
+    let first = shown.messages.len() - messages.len();
+    let mut known = Known::of(visit, &shown.messages[first..])?;
+    for (said, message) in messages.iter_mut().zip(&shown.messages[first..]) {
+        known.mark(said, message);
     }
     let subject = line(&thread.subject);
     let about = match (thread.ref_type, &thread.ref_id) {
@@ -107,6 +126,10 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
         ("About", about.clone().unwrap_or_default()),
     ];
     let labels = labels.into_iter().filter(|(_, value)| !value.is_empty());
+    let is_open = !thread.status.is_final();
+    let is_work = shown.opened_by == Some(Kind::Task);
+    let mut asks = desk.asks.iter().chain(&desk.elsewhere);
+    let ask = asks.find(|ask| ask.thread.thread_id == id);
     let main = written(&One {
         id: id.to_string(),
         subject: subject.clone(),
@@ -115,7 +138,7 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
         from: agent(thread.created_by.as_str()),
         to: addresses(&thread.to),
         created: ago(thread.created_at, visit.now),
-        labels: labels.map(|(what, value)| (what, line(&value))).collect(),
+        labels: labels.map(|(what, value)| (what, short(&value))).collect(),
         holder: shown.lease.as_ref().map(|lease| {
             (
                 agent(lease.agent_id.as_str()),
@@ -124,8 +147,10 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
         }),
         attempts: thread.attempts,
         messages,
-        earlier,
-        events: events
+        older: older.map(|event| event.0),
+        is_newest,
+        events: shown
+            .events
             .iter()
             .rev()
             .map(|event| Happened {
@@ -135,13 +160,16 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
                 at: ago(event.created_at, visit.now),
             })
             .collect(),
-        is_open: !thread.status.is_final(),
-        is_work: shown
-            .messages
-            .first()
-            .is_some_and(|first| first.kind == Kind::Task),
+        is_open,
+        is_work,
+        known: if is_work && is_open {
+            known_addresses(visit)?
+        } else {
+            Vec::new()
+        },
         about: about.clone(),
-        is_blocked: thread.status == inbox_core::Status::Blocked,
+        is_asked: ask.is_some() || thread.status == Status::Blocked,
+        answers: ask.map(person::answers).unwrap_or_default(),
         guard: visit.guard,
     })?;
     let subject = if subject.is_empty() {
@@ -152,13 +180,59 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<(String, Html), Refusa
     Ok((subject, main))
 }
 
+/// The network's time as people write it.
+fn moment(time: &str) -> String {
+    let mut parts = time.split('.');
+    let seconds = parts.next().and_then(|whole| whole.parse::<i64>().ok());
+    let part = parts.next().unwrap_or_default();
+    let millis = part.get(..3).and_then(|millis| millis.parse::<i64>().ok());
+    match seconds {
+        Some(seconds) => {
+            Millis(seconds.saturating_mul(1_000) + millis.unwrap_or_default()).to_string()
+        }
+        None => line(time),
+    }
+}
+
+/// What is known of messages on the ledger.
+struct Known {
+    spots: std::vec::IntoIter<Spot>,
+    named: Vec<Named>,
+}
+
+impl Known {
+    fn of(visit: &Visit<'_>, messages: &[Message]) -> Result<Self, Refusal> {
+        let (mut spots, mut named) = (Vec::new(), Vec::new());
+        if visit.inbox.config().ledger.network.is_some() {
+            let ids = messages.iter();
+            let ids: Vec<_> = ids.map(|it| (it.message_id, it.uid.as_str())).collect();
+            spots = visit.inbox.spots(&ids)?;
+            named = visit.inbox.last_check()?.map_or(named, |check| check.named);
+        }
+        Ok(Known {
+            spots: spots.into_iter(),
+            named,
+        })
+    }
+
+    /// Says of the next message what is known of it.
+    fn mark(&mut self, said: &mut Said, message: &Message) {
+        if let Some(spot) = self.spots.next() {
+            said.spot = spot;
+        }
+        let named = self.named.iter();
+        let named = named.filter(|named| named.message == Some(message.message_id));
+        said.doubts = named.map(|named| line(&named.what)).collect();
+    }
+}
+
 impl Said {
     fn of(
         visit: &Visit<'_>,
         message: &Message,
         artifacts: &[Artifact],
-        ladder: Option<&Ladder>,
-    ) -> Self {
+        ladder: &Ladder,
+    ) -> Result<Self, Refusal> {
         let files = artifacts
             .iter()
             .filter(|artifact| artifact.message_id == message.message_id)
@@ -173,27 +247,49 @@ impl Said {
                     .into_iter()
                     .flatten()
                     .collect();
-                (line(&artifact.path), line(&facts.join(", ")))
+                (short(&artifact.path), short(&facts.join(", ")))
             });
-        let readers = ladder.iter().flat_map(|ladder| &ladder.receipts);
-        let readers = readers.map(|rung| (rung.agent_id.to_string(), rung.step.clone()));
+        let named = ladder.receipts.iter().take(NAMED);
+        let readers = named.map(|rung| (rung.agent_id.to_string(), rung.step.clone()));
+        let more = ladder.receipts.len().saturating_sub(NAMED);
         let (summary, body) = said(message);
-        Said {
+        let (body, details) = match approval::card(visit, message)? {
+            Some(card) => (card, Html::default()),
+            None => (body, details(message)),
+        };
+        Ok(Said {
             id: message.message_id.to_string(),
             from: agent(message.from_agent.as_str()),
             to: addresses(&message.to),
             kind: message.kind.name(),
-            sort: line(message.message_type.as_deref().unwrap_or_default()),
+            sort: short(message.message_type.as_deref().unwrap_or_default()),
             priority: priority(message.priority),
             summary,
             body,
-            details: payload::sections(&message.payload_json),
+            details,
             at: ago(message.created_at, visit.now),
-            is_verified: message.verified,
+            is_verified: is_proven(message),
             auth: message.auth.to_string(),
-            files: files.collect(),
+            files: files.take(NAMED).collect(),
             readers: readers.collect(),
+            more_readers: more,
             is_question: message.kind == Kind::Question,
-        }
+            spot: Spot::Nowhere,
+            doubts: Vec::new(),
+        })
+    }
+}
+
+impl Said {
+    /// How many bytes it takes on a page, about.
+    fn size(&self) -> usize {
+        let html = [&self.from, &self.to, &self.body, &self.details];
+        let html: usize = html.iter().map(|html| html.size()).sum();
+        let files: usize = self
+            .files
+            .iter()
+            .map(|(path, facts)| path.len() + facts.len())
+            .sum();
+        1_000 + html + escape(&self.summary).len() + 6 * files + 100 * self.readers.len()
     }
 }

@@ -1,15 +1,16 @@
 //! Threads: by filter, or by the words in their messages.
 
 use askama::Template;
+use inbox_core::record::Millis;
 use inbox_core::{Refusal, Status};
-use inbox_ops::{self as ops, Operation, Search};
+use inbox_ops::{self as ops, Operation, Search, SearchHit};
 
-use super::html::{Html, encoded, line};
+use super::html::{Html, encoded, short};
 use super::mail::{MailLine, ThreadLine};
 use super::{Visit, written};
 
 /// How many a page has.
-const PAGE: i64 = 50;
+const PAGE: i64 = 40;
 
 struct Choice {
     word: &'static str,
@@ -33,8 +34,8 @@ struct List<'a> {
     threads: Vec<ThreadLine>,
     hits: Vec<Hit>,
     is_search: bool,
-    is_cut: bool,
-    more: String,
+    newest: Option<String>,
+    older: Option<String>,
 }
 
 pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
@@ -50,22 +51,20 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
     });
     let statuses = statuses.collect();
     let query = fields.get("q").unwrap_or_default();
-    let limit = fields
-        .get("limit")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(PAGE)
-        .clamp(1, 500);
-    let (mut threads, mut hits, mut is_cut) = (Vec::new(), Vec::new(), false);
+    let (mut threads, mut hits) = (Vec::new(), Vec::new());
+    let older;
     if query.trim().is_empty() {
         let list = ops::List {
             status: status.clone(),
             agent: fields.parsed("agent")?,
             run: fields.parsed("run")?,
-            limit: Some(limit),
+            limit: Some(PAGE),
+            before_thread: fields.parsed("before")?,
             ..ops::List::default()
         };
         let found = list.run(visit.inbox, visit.caller)?;
-        is_cut = found.truncated;
+        let last = found.threads.last().filter(|_| found.truncated);
+        older = last.map(|last| format!("before={}", last.thread_id));
         threads.extend(
             found
                 .threads
@@ -78,19 +77,21 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
             status,
             agent: fields.parsed("agent")?,
             run: fields.parsed("run")?,
-            limit: Some(limit),
+            limit: Some(PAGE),
+            until: fields.parsed("until")?,
             ..Search::default()
         };
         let found = search.run(visit.inbox, visit.caller)?;
+        older = next(&found.hits);
         for hit in &found.hits {
             hits.push(Hit {
                 mail: MailLine::of(visit, &hit.message),
                 status: super::mail::status(hit.thread.status),
-                subject: line(&hit.thread.subject),
+                subject: short(&hit.thread.subject),
             });
         }
     }
-    let more: Vec<String> = ["q", "agent", "run"]
+    let filters: Vec<String> = ["q", "agent", "run"]
         .into_iter()
         .filter_map(|name| Some(format!("{name}={}", encoded(fields.get(name)?))))
         .chain(
@@ -98,8 +99,9 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
                 .all("status")
                 .map(|word| format!("status={}", encoded(word))),
         )
-        .chain([format!("limit={}", (limit * 4).min(500))])
         .collect();
+    let filters = filters.join("&");
+    let is_first = fields.get("before").is_none() && fields.get("until").is_none();
     let main = written(&List {
         query,
         agent: fields.get("agent").unwrap_or_default(),
@@ -108,8 +110,21 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         threads,
         hits,
         is_search: !query.trim().is_empty(),
-        is_cut: is_cut && limit < 500,
-        more: more.join("&"),
+        newest: (!is_first).then(|| filters.clone()),
+        older: older.map(|place| format!("{filters}&{place}")),
     })?;
     Ok(("Threads".to_owned(), main))
+}
+
+/// Where the search goes on: before the last that was found. Others of its moment are shown again rather than passed over.
+fn next(hits: &[SearchHit]) -> Option<String> {
+    let (first, last) = (hits.first()?, hits.last()?);
+    let is_page = hits.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+    let (newest, oldest) = (first.message.created_at, last.message.created_at);
+    let until = if newest == oldest {
+        oldest
+    } else {
+        Millis(oldest.0 + 1)
+    };
+    is_page.then(|| format!("until={}", encoded(&until.to_string())))
 }

@@ -3,6 +3,8 @@
 //! A link that opens once leaves a session in a cookie that no script and no other site can use. A form must send back a word that
 //! only this session's pages have.
 
+mod card;
+mod ledger;
 mod live;
 
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use super::gate::one;
 use super::route::{Body, House, text, whole};
 use crate::console::{self, Fields, Shown, Visit};
 
+pub(super) use ledger::Asking;
 pub(super) use live::Live;
 
 /// What a page may load and do: its own style, script, pictures and forms, and nothing of another's.
@@ -29,9 +32,9 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
 const KEPT: u32 = 12 * 3600;
 
 /// The first parts of the console's paths.
-const PLACES: [&str; 14] = [
+const PLACES: [&str; 15] = [
     "", "agents", "threads", "channels", "compose", "flow", "dead", "ledger", "store", "read",
-    "in", "out", "live", "assets",
+    "in", "out", "live", "assets", "proof",
 ];
 
 /// Whether a path is the console's.
@@ -115,8 +118,15 @@ impl House {
         let answered = match path.trim_start_matches('/').split_once('/') {
             Some(("assets", name)) if is_get => Ok(asset(name)),
             Some(("in", code)) if is_get => self.come_in(code.to_owned()).await,
-            _ => match self.guest(request.headers()).await {
+            place => match self.guest(request.headers()).await {
                 Err(refusal) => outside(&refusal),
+                Ok(guest) if is_get && matches!(place, Some(("proof", _))) => {
+                    let message = place.map_or("", |(_, message)| message);
+                    match self.proof(message).await {
+                        Ok(file) => Ok(file),
+                        Err(refusal) => self.sorry(guest, refusal).await,
+                    }
+                }
                 Ok(guest) if is_get && path == "/live" => self.follow_page(&request, guest),
                 Ok(guest) if is_get => self.page(&request, guest).await,
                 Ok(guest) => self.form(request, guest).await,
@@ -181,7 +191,11 @@ impl House {
             .engine
             .look(move |inbox| {
                 visited(inbox, &guest, &place, |visit| match console::show(visit) {
-                    Ok(shown) => Ok((StatusCode::OK, console::frame(visit, &shown, &place.at)?)),
+                    Ok(shown) => {
+                        let is_live = console::is_live(&place.path);
+                        let at = if is_live { place.at.as_str() } else { "" };
+                        Ok((StatusCode::OK, console::frame(visit, &shown, at)?))
+                    }
                     Err(refusal) => broken(visit, &refusal),
                 })
             })
@@ -190,8 +204,19 @@ impl House {
         Ok(html(status, page))
     }
 
+    /// A page that says why something was not done.
+    async fn sorry(&self, guest: Guest, refusal: Refusal) -> Result<Response<Body>, Refusal> {
+        let place = Place::read("/")?;
+        let page = self
+            .engine
+            .look(move |inbox| visited(inbox, &guest, &place, |visit| broken(visit, &refusal)))
+            .await;
+        let (status, page) = page?;
+        Ok(html(status, page))
+    }
+
     async fn form(
-        &self,
+        self: &Arc<Self>,
         request: Request<Incoming>,
         guest: Guest,
     ) -> Result<Response<Body>, Refusal> {
@@ -218,6 +243,15 @@ impl House {
         }
         if place.path == ["out"] {
             return self.go_out(guest).await;
+        }
+        if matches!(place.path.get(2), Some(part) if part == "card") {
+            return self.card(guest, place).await;
+        }
+        if place.path == ["ledger", "verify"] {
+            return match self.compare_ledger().await {
+                Ok(next) => Ok(next),
+                Err(refusal) => self.sorry(guest, refusal).await,
+            };
         }
         let done = self
             .engine

@@ -92,6 +92,11 @@ impl Metrics {
         self.writes.fetch_add(writes, Ordering::Relaxed);
     }
 
+    /// How many operations and writes have ended: how busy the server is.
+    pub(super) fn all_ended(&self) -> u64 {
+        self.timed.load(Ordering::Relaxed) + self.writes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn waits(&self) -> Counted<'_> {
         self.waits.fetch_add(1, Ordering::Relaxed);
         Counted(&self.waits)

@@ -10,7 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use inbox_core::{Auth, Code, LeaseToken, Refusal, Scope, SessionId, Token};
 use inbox_ops::{Caller, Effect, Identity};
 
-use super::console::{self, Live};
+use super::console::{self, Asking, Live};
 use super::doors::Doors;
 use super::engine::Engine;
 use super::events::{self, Events};
@@ -37,6 +37,7 @@ pub(super) struct House {
     pub(super) metrics: Arc<Metrics>,
     pub(super) sessions: mcp::Sessions,
     pub(super) live: Live,
+    pub(super) asking: Asking,
     pub(super) port: u16,
     pub(super) is_tls: bool,
     pub(super) version: String,

@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::far::{Far, cursor};
 
 /// A store, or a server that may be given some time to answer.
-pub(super) enum Ground<'a> {
+pub(crate) enum Ground<'a> {
     Store(&'a Inbox),
     Server(&'a Far, Duration),
 }
 
 impl Ground<'_> {
     /// Runs an operation.
-    pub(super) fn run<O: Operation>(
+    pub(crate) fn run<O: Operation>(
         &self,
         request: &O,
         caller: &Caller,

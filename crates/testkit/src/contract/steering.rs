@@ -64,7 +64,9 @@ pub fn a_question_stands_on_the_desk_until_it_is_answered(world: &World) {
         ..task("ada", "news")
     };
     world.call("lead", &news).expect("a send succeeds");
-    let desk = world.call("ada", &Desk {}).expect("a desk is shown");
+    let desk = world
+        .call("ada", &Desk::default())
+        .expect("a desk is shown");
     let asks: Vec<_> = desk
         .asks
         .iter()
@@ -79,7 +81,9 @@ pub fn a_question_stands_on_the_desk_until_it_is_answered(world: &World) {
     world
         .call("ada", &Read::default())
         .expect("a read succeeds");
-    let desk = world.call("ada", &Desk {}).expect("a desk is shown");
+    let desk = world
+        .call("ada", &Desk::default())
+        .expect("a desk is shown");
     assert_eq!((desk.asks.len(), desk.mail.len()), (2, 0));
     for thread in [asked, gate] {
         let answer = Reply {
@@ -88,7 +92,9 @@ pub fn a_question_stands_on_the_desk_until_it_is_answered(world: &World) {
         };
         world.call("ada", &answer).expect("a person may answer");
     }
-    let desk = world.call("ada", &Desk {}).expect("a desk is shown");
+    let desk = world
+        .call("ada", &Desk::default())
+        .expect("a desk is shown");
     assert!(desk.asks.is_empty(), "{:?}", desk.asks);
 }
 

@@ -10,6 +10,7 @@ use inbox_hedera::mirror::{MirrorError, ScheduleFacts};
 use inbox_hedera::proto::{
     Code as Outcome, Data as Asked, Schedulable, SchedulableBody, ScheduleSignBody,
 };
+use inbox_ops::ledger::Seen;
 use inbox_store::{ConnectionRow, ProposalRow, ProposalState};
 use serde_json::json;
 
@@ -110,7 +111,10 @@ impl Bridge<'_> {
                 return self.report(row, connection, ProposalState::Gone, &said);
             }
             Known::Undecodable => {
-                return Ok(went(self.inbox.ask_about_proposal(row, connection)?));
+                let unseen = Seen::default();
+                return Ok(went(
+                    self.inbox.ask_about_proposal(row, connection, &unseen)?,
+                ));
             }
         };
         if let Some(fate) = fate(&facts) {
@@ -122,7 +126,10 @@ impl Bridge<'_> {
         row.sort = Some(sort(&facts.body).to_owned());
         row.amount = Some(cost(&facts, &own));
         row.does = Some(describe(&facts.body).join("\n"));
-        Ok(went(self.inbox.ask_about_proposal(row, connection)?))
+        let asked = self
+            .inbox
+            .ask_about_proposal(row, connection, &seen(&facts))?;
+        Ok(went(asked))
     }
 
     fn report(
@@ -237,16 +244,39 @@ impl Bridge<'_> {
 fn fate(facts: &ScheduleFacts) -> Option<Fate> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default().as_secs();
-    let end = match facts.expires_at {
-        Some(end) => end.seconds(),
-        None => facts.created_at.seconds() + USUAL_LIFE,
-    };
     if facts.executed_at.is_some() {
         Some(Fate::Executed)
     } else if facts.is_deleted {
         Some(Fate::Deleted)
     } else {
-        (end < now).then_some(Fate::Expired)
+        (end(facts) < now).then_some(Fate::Expired)
+    }
+}
+
+/// When a schedule's time is over, in seconds.
+fn end(facts: &ScheduleFacts) -> u64 {
+    match facts.expires_at {
+        Some(end) => end.seconds(),
+        None => facts.created_at.seconds() + USUAL_LIFE,
+    }
+}
+
+/// What people see of a schedule beside what it would do.
+fn seen(facts: &ScheduleFacts) -> Seen {
+    let transfers = match &facts.body.data {
+        Some(Schedulable::CryptoTransfer(transfer)) => transfer.transfers.as_ref(),
+        _ => None,
+    };
+    let parties = transfers.iter().flat_map(|list| &list.amounts);
+    let ends = end(facts).saturating_mul(1_000);
+    Seen {
+        expires_at: i64::try_from(ends).ok().map(Millis),
+        parties: parties
+            .map(|one| {
+                let account = one.account_id.clone().unwrap_or_default();
+                (account.to_string(), one.amount)
+            })
+            .collect(),
     }
 }
 

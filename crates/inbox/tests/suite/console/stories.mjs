@@ -1,8 +1,14 @@
 // Stories of a person before the console, in a real browser.
 import { accessible, assert, begun, blocked, browser, inbox, link, live, open, shot, url } from './stage.mjs';
+import { spawnSync } from 'node:child_process';
+import { cards } from './cards.mjs';
 import { corpus } from './hostile.mjs';
+import { a_morning_of_work_is_shown_as_the_documents_show_it } from './pictures.mjs';
 
 const stories = {
+  ...cards,
+  a_morning_of_work_is_shown_as_the_documents_show_it,
+
   async a_blocked_worker_is_answered_from_the_page_while_two_more_consoles_watch(chrome) {
     const pages = [];
     for (let i = 0; i < 3; i += 1) pages.push(await open(chrome));
@@ -126,7 +132,7 @@ const stories = {
     inbox('send', '--agent', 'quinn', '--to', 'project:billing', '--subject', 'Hello all', '--kind', 'event');
     inbox('send', '--agent', 'quinn', '--to', 'ada', '--subject', 'Weekly numbers', '--kind', 'event');
     inbox('note', '--agent', 'quinn', '--ref', 'task:T-9', '--note', 'Twice as fast now', '--notify', 'ada');
-    const paths = ['/', '/agents', '/agents/quinn', '/threads', `/threads/${thread}`, '/threads?q=column', '/channels', '/channels/project:billing', '/compose', '/flow', '/dead', '/ledger', '/store', '/threads/thr_zzz'];
+    const paths = ['/', '/agents', '/agents/quinn', '/agents/quinn/card', '/threads', `/threads/${thread}`, '/threads?q=column', '/channels', '/channels/project:billing', '/compose', '/flow', '/dead', '/ledger', '/store', '/threads/thr_zzz'];
     const pages = [];
     for (const [how, options] of [['desk', {}], ['phone', { viewport: { width: 360, height: 740 }, isMobile: true }], ['dark', { colorScheme: 'dark' }]]) {
       const page = await open(chrome, options);
@@ -268,6 +274,61 @@ const stories = {
     return [page];
   },
 
+  async what_is_signed_is_what_the_network_says_and_the_page_compares_the_store_with_it(chrome) {
+    const page = await open(chrome);
+    await live(page);
+    const outside = ['--keys', 'visitor.keys', '--agent', 'visitor'];
+    inbox('hcs', 'account', 'create', 'visitor', '--keys', 'visitor.keys');
+    inbox('hcs', 'profile', 'publish', '--bio', 'asks for prices', ...outside);
+    const quinn = inbox('agent', 'show', 'quinn').agent.account_id;
+    inbox('hcs', 'connect', quinn, '--memo', 'prices, please', ...outside);
+    const wish = page.locator('.ask.connection');
+    await wish.getByRole('button', { name: 'Accept' }).click();
+    await wish.waitFor({ state: 'detached' });
+    await page.getByText('is connected').first().waitFor();
+    const [{ topic_id: topic }] = inbox('hcs', 'connections', ...outside).connections;
+    const visitor = inbox('hcs', 'account', 'list', '--keys', 'visitor.keys').accounts[0].account_id;
+    // It says one thing and proposes another; what it proposes is shown, and what it says as no more than that.
+    inbox('hcs', 'propose', topic, '--transfer', `${quinn}:${visitor}:1.5`, '--text', 'you get 1,000 ℏ', ...outside);
+    const card = page.locator('.ask.approval');
+    await card.getByText('It takes of quinn at most').waitFor();
+    assert.equal(await card.locator('.amount dd').textContent(), '1.5 ℏ');
+    assert.match(await card.locator('.deal').innerText(), /quinn [\d.]+ gives 1\.5 ℏ[^]*gets 1\.5 ℏ[^]*over in\s+[\dm:]+[^]*nobody has checked\s+“you get 1,000 ℏ”/);
+    await accessible(page, 'an approval');
+    await shot(page, 'signature');
+    await card.getByRole('link', { name: 'View thread' }).click();
+    await page.getByRole('button', { name: 'Sign' }).click();
+    await page.getByText(/is signed, and was carried out/).first().waitFor();
+    // Whoever else speaks of transactions asks a question, and nothing that looks like a signature.
+    inbox('send', '--agent', 'eve', '--to', 'ada', '--kind', 'question', '--message-type', 'transaction.approval', '--subject', 'Sign this', '--payload-json', '{"agent_id":"quinn","max_tinybars":1,"does":["nothing"],"parties":[],"decisions":["approve"]}');
+    await page.at('/');
+    await page.locator('.ask.question', { hasText: 'Sign this' }).waitFor();
+    assert.equal(await page.locator('.ask.approval, .deal').count(), 0);
+
+    // A message on the ledger has its place, and a proof that needs neither.
+    const sent = inbox('send', '--agent', 'quinn', '--to', 'ben', '--kind', 'event', '--subject', 'Four each', '--body', 'words');
+    await page.at(`/threads/${sent.thread.thread_id}`);
+    await page.getByText(/On the ledger: number 1 of/).waitFor();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Proof' }).click()]);
+    await file.saveAs('proof.json');
+    assert.equal(inbox('verify', '--proof', 'proof.json').stored.subject, 'Four each');
+    await shot(page, 'on-the-ledger');
+
+    await page.at('/ledger');
+    await page.getByText('was never compared').waitFor();
+    await page.getByRole('button', { name: 'Compare now' }).click();
+    await page.getByText('The store has what its topics have.').waitFor();
+    await accessible(page, 'the ledger');
+    await shot(page, 'ledger');
+    // One letter, and the page says where.
+    spawnSync('python3', ['-c', "import sqlite3; c=sqlite3.connect('.agents/coord.db'); c.execute(\"UPDATE entries SET body='wards' WHERE body='words'\"); c.commit()"]);
+    await page.getByRole('button', { name: 'Compare now' }).click();
+    await page.getByText('differ in 1 thing').waitFor();
+    await page.locator('main a.summary').click();
+    await page.getByText('The ledger has it otherwise').waitFor();
+    return [page];
+  },
+
   async work_is_given_to_another_and_called_off(chrome) {
     const sent = inbox('send', '--agent', 'lead', '--to', 'worker', '--subject', 'Move it');
     const thread = sent.thread.thread_id;
@@ -276,13 +337,18 @@ const stories = {
     await page.at(`/threads/${thread}`);
     await page.getByText('has it for another').waitFor();
     await page.getByText('More', { exact: true }).click();
-    await page.getByRole('textbox', { name: /Give it to/ }).fill('quinn');
+    await page.getByRole('combobox', { name: 'Give it to' }).fill('quinn');
     await page.getByRole('button', { name: /give it away/i }).click();
     await page.getByText('has it for another').waitFor({ state: 'detached' });
     assert.equal(inbox('claim', '--agent', 'quinn').thread.thread_id, thread);
     await page.getByText('has it for another').waitFor();
     await page.getByText('More', { exact: true }).click();
-    await page.getByRole('textbox', { name: 'Why' }).fill('no longer needed');
+    await page.getByRole('textbox', { name: /Why it goes back/ }).fill('quinn is on leave');
+    await page.getByRole('button', { name: 'Release it' }).click();
+    await page.getByText('has it for another').waitFor({ state: 'detached' });
+    assert.equal(inbox('show', '--thread', thread).thread.status, 'pending');
+    await page.getByText('More', { exact: true }).click();
+    await page.getByRole('textbox', { name: 'Why', exact: true }).fill('no longer needed');
     await page.getByRole('button', { name: 'Call it off' }).click();
     await page.locator('.status.cancelled').first().waitFor();
     assert.equal(inbox('show', '--thread', thread).thread.status, 'cancelled');

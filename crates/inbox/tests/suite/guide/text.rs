@@ -88,6 +88,7 @@ pub(crate) fn blurred(text: &str) -> String {
         .map(|word| match word {
             _ if word.starts_with("lse_") => "<token>",
             _ if word.starts_with("tok_") => "<token>",
+            _ if word.starts_with("ntc_") => "<notice>",
             _ if is_time(word) => "<time>",
             _ if is_clock(word) => "<clock>",
             _ if is_age(word) => "<age>",

@@ -55,9 +55,14 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "A file with the token that a server asks for, which nobody else can read; without both it is `~/.config/inbox/token`",
     ),
     (
+        "INBOX_WEBHOOK_SECRET",
+        "use",
+        "The secret that signs what `notify` posts to `notify.webhook`. It comes before the file in `notify.webhook_secret_file`",
+    ),
+    (
         "INBOX_CA_FILE",
         "use",
-        "A certificate in PEM of an authority to trust beside the system's, for a server",
+        "A certificate in PEM of an authority to trust beside the system's, for a server and for `notify.webhook`",
     ),
     (
         "INBOX_HEDERA_NETWORK",
@@ -84,6 +89,16 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "INBOX_LEAN",
         "use",
         "Set to anything: lean text on a terminal too, as in a pipe",
+    ),
+    (
+        "TERM",
+        "use",
+        "The terminal; when it is missing or `dumb`, `inbox` without a command opens no console there",
+    ),
+    (
+        "NO_COLOR",
+        "use",
+        "Set to anything: the console in a terminal has no colours; everything is told by marks and words too",
     ),
     (
         "INBOX_ALLOW_NETWORK_FS",

@@ -3,6 +3,8 @@
 mod doors;
 mod far;
 
+pub(crate) use doors::Doors;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -112,6 +114,7 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
         checks.push(Check::ok("open", location.shown()));
         checks.extend(of_database(store));
         checks.push(integrity(store));
+        checks.extend(of_reaches(store));
     }
     checks.extend(of_hooks(&location));
     if let Location::File(path) = &location {
@@ -146,6 +149,7 @@ pub(crate) fn health(store: &Store, is_whole: bool) -> Vec<[String; 4]> {
         checks.push(bell(store));
     }
     checks.extend(of_hooks(store.location()));
+    checks.extend(of_reaches(store));
     checks
         .into_iter()
         .map(|check| {
@@ -314,6 +318,15 @@ fn of_hooks(location: &Location) -> Option<Check> {
         format!("the last one failed: {error}"),
         &hint,
     ))
+}
+
+/// By what people are told elsewhere, and what keeps that from working.
+fn of_reaches(store: &Store) -> impl Iterator<Item = Check> {
+    let check = |found: super::notify::Finding| match found.problem {
+        None => Check::ok("notify", found.message),
+        Some(hint) => Check::warning("notify", found.message, &hint),
+    };
+    super::notify::findings(store).into_iter().map(check)
 }
 
 fn bell(store: &Store) -> Check {

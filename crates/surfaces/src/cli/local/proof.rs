@@ -8,7 +8,7 @@ use inbox_bridge::proof::make;
 use inbox_core::{Code, MessageId, Refusal};
 use serde_json::json;
 
-use super::verify::{network, network_flag, store};
+use super::verify::{network, network_flag, store, written};
 use crate::cli::{Context, Ended};
 
 pub(super) fn describe(command: Command) -> Command {
@@ -48,9 +48,7 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     let inbox = store(context, "proof")?;
     let network = network(&inbox, matches)?;
     let proof = make(&inbox, &network, message, text("topic").map(String::as_str))?;
-    let mut written = serde_json::to_string_pretty(&proof.write())
-        .map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
-    written.push('\n');
+    let written = written(&proof)?;
     let Some(out) = out else {
         if context.printer.is_json() {
             let body = json!({ "proof": proof.write() });

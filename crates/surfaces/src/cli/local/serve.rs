@@ -8,6 +8,7 @@ use inbox_core::Refusal;
 use inbox_store::{Location, Store};
 use serde_json::json;
 
+use super::notify;
 use super::up::{self, Ledger};
 use crate::cli::{Context, Ended, find, operation};
 use crate::http::{self, Options};
@@ -85,11 +86,20 @@ pub(super) fn describe(command: Command, name: &str) -> Command {
 }
 
 pub(super) fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
+    run(matches, context, false)
+}
+
+/// Serves; `up` also tells people elsewhere what waits for them.
+fn run(matches: &ArgMatches, context: &Context, is_up: bool) -> Result<Ended, Refusal> {
     let options = options(matches)?;
     // One that is not there is refused before the port is taken.
     let location = operation::open(context)?.store().location().clone();
     let place = near(&location.shown());
     let ledger = up::start(matches, &location)?;
+    let notifier = is_up
+        .then(|| notify::beside(&location))
+        .transpose()?
+        .flatten();
     http::serve(
         &options,
         || operation::open(context),
@@ -105,11 +115,19 @@ pub(super) fn serve(matches: &ArgMatches, context: &Context) -> Result<Ended, Re
                 if let Some(ledger) = &ledger {
                     body["ledger"] = ledger.json();
                 }
+                if let Some((_, reaches)) = &notifier {
+                    body["notify"] = json!(reaches);
+                }
                 return context.printer.object("serve", true, &body);
             }
             let devnet = ledger.as_ref().map(Ledger::text).unwrap_or_default();
+            let told = notifier.as_ref().map(|(_, reaches)| {
+                let reaches = reaches.join(", ");
+                format!("people are told of what is urgent and of questions: {reaches}\n")
+            });
+            let told = told.unwrap_or_default();
             context.printer.raw(&format!(
-                "{url}  serves {place}\ninbox token create --agent NAME makes a token for a program\n{devnet}"
+                "{url}  serves {place}\ninbox token create --agent NAME makes a token for a program\n{devnet}{told}"
             ))
         },
     )?;
@@ -129,7 +147,7 @@ pub(super) fn up(matches: &ArgMatches, context: &Context) -> Result<Ended, Refus
         let location = named.unwrap_or_else(|| Location::File(PathBuf::from(find::DEFAULT)));
         Store::init(&location)?;
     }
-    serve(matches, context)
+    run(matches, context, true)
 }
 
 fn options(matches: &ArgMatches) -> Result<Options, Refusal> {

@@ -3,10 +3,11 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_bridge::compare::{Compared, Mismatch, Report, compare};
 use inbox_bridge::proof;
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, MessageId, Refusal};
 use inbox_hcs::{Proof, Proven, Unproven};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
+use inbox_ops::ledger::{Check, Named};
 use inbox_ops::{Inbox, Page};
 use serde_json::{Value, json};
 
@@ -83,8 +84,62 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     let inbox = store(context, "verify")?;
     let network = network(&inbox, matches)?;
     let only = matches.get_one::<String>("topic");
-    let report = compare(&inbox, &network.reader(), only.map(String::as_str))?;
-    show(&report, context)
+    let is_whole = only.is_none() && matches.get_one::<String>("network").is_none();
+    // The console shows when the whole was compared last. A store that cannot be written to can be compared all the same.
+    let begun = is_whole.then(|| inbox.begin_check().ok()).flatten();
+    let report = compare(&inbox, &network.reader(), only.map(String::as_str));
+    if let Some(check) = begun {
+        let _ = inbox.note_check(&concluded(&inbox, check, &report));
+    }
+    show(&report?, context)
+}
+
+/// What is written down of a comparison that has ended.
+fn concluded(inbox: &Inbox, begun: Check, report: &Result<Report, Refusal>) -> Check {
+    let ended_at = inbox.now().ok();
+    match report {
+        Err(refusal) => Check {
+            ended_at,
+            refused: Some(refusal.message.clone()),
+            ..begun
+        },
+        Ok(report) => {
+            let sum = |of: fn(&Compared) -> u64| report.topics.iter().map(of).sum();
+            let named = report.mismatches.iter().map(|found| Named {
+                message: found.message,
+                topic: found.topic.clone(),
+                what: found.what.clone(),
+            });
+            Check {
+                ended_at,
+                topics: u64::try_from(report.topics.len()).unwrap_or(u64::MAX),
+                messages: sum(|one| one.messages),
+                mail: sum(|one| one.mail),
+                mismatches: report.count(),
+                named: named.collect(),
+                ..begun
+            }
+        }
+    }
+}
+
+/// Compares the whole store with the ledger that it is on.
+pub(crate) fn check(inbox: &Inbox, begun: Check) -> Check {
+    let report = bridge::network(inbox).and_then(|network| compare(inbox, &network.reader(), None));
+    concluded(inbox, begun, &report)
+}
+
+/// The proof of a message on the ledger that the store is on, as a file has it.
+pub(crate) fn proof_of(inbox: &Inbox, message: MessageId) -> Result<String, Refusal> {
+    let network = bridge::network(inbox)?;
+    written(&proof::make(inbox, &network, message, None)?)
+}
+
+/// A proof as a file has it.
+pub(super) fn written(proof: &Proof) -> Result<String, Refusal> {
+    serde_json::to_string_pretty(&proof.write())
+        .map(|text| text + "\n")
+        .map_err(|error| Refusal::new(Code::Internal, error.to_string()))
 }
 
 fn show(report: &Report, context: &Context) -> Result<Ended, Refusal> {

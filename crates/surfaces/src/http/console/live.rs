@@ -1,12 +1,13 @@
 //! Pages that stay live: made again when something happened, once for all who look at the same, and sent where they changed.
 //!
-//! Making pages may not slow the work that they show: one is made at a time, and after each there is a pause that is longer than
-//! the making was.
+//! Making pages may not slow the work that they show: one is made at a time, and after each there is a pause as long as the making
+//! was, many times as long while there is much work. What did not change is not sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use hyper::body::Bytes;
 use inbox_core::{AgentName, Refusal};
 use inbox_store::bell::Key;
 use tokio::sync::Semaphore;
@@ -22,13 +23,24 @@ const TOGETHER: Duration = Duration::from_millis(100);
 /// A page is made again after this time although nothing rang: leases end, and sessions die, by the clock alone.
 const STALE: Duration = Duration::from_secs(15);
 
-/// How many times longer than the making of a page nothing is made after it.
-const PAUSE: u32 = 3;
+/// How many times longer than the making of a page nothing is made after it while there is much work: pages then take a small part
+/// of one core, however many look at them.
+const PAUSE: u32 = 19;
+
+/// There is much work while more than so many operations end in a second.
+const MUCH: f64 = 40.0;
 
 /// The pages that somebody looks at.
 pub(in crate::http) struct Live {
     pages: Mutex<HashMap<(AgentName, String), Shared>>,
     making: Semaphore,
+    load: Mutex<Load>,
+}
+
+/// How much work there is, as it was last looked at.
+struct Load {
+    at: Instant,
+    ended: u64,
 }
 
 impl Default for Live {
@@ -36,6 +48,10 @@ impl Default for Live {
         Live {
             pages: Mutex::default(),
             making: Semaphore::new(1),
+            load: Mutex::new(Load {
+                at: Instant::now(),
+                ended: 0,
+            }),
         }
     }
 }
@@ -47,7 +63,8 @@ type Shared = Arc<tokio::sync::Mutex<Page>>;
 struct Page {
     /// When it was begun to be made.
     begun: Option<Instant>,
-    data: Arc<str>,
+    /// As it is sent.
+    data: Bytes,
     /// Without what the clock alone changes.
     mark: u64,
 }
@@ -59,6 +76,18 @@ impl Live {
         let key = (guest.token.agent_id.clone(), place.at.clone());
         Arc::clone(pages.entry(key).or_default())
     }
+
+    /// How many times longer than a making nothing is made now, given how many operations have ended.
+    fn pause(&self, ended: u64) -> u32 {
+        let mut load = self.load.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = u32::try_from(ended.saturating_sub(load.ended)).unwrap_or(u32::MAX);
+        let rate = f64::from(more) / load.at.elapsed().as_secs_f64().max(0.001);
+        *load = Load {
+            at: Instant::now(),
+            ended,
+        };
+        if rate > MUCH { PAUSE } else { 1 }
+    }
 }
 
 /// Begins to follow a page.
@@ -69,27 +98,35 @@ pub(super) fn follow(house: &Arc<House>, guest: Guest, place: Place) -> Events {
         let shared = house.live.page(&guest, &place);
         let mut waiter = house.engine.waker.register(&Key::Any);
         let mut seen = None;
+        let mut is_due = true;
         // Whoever was rung at the same time shares what was made since.
         let mut rang = Instant::now();
         loop {
             waiter.rearm();
             let piece = match made(&house, &guest, &place, &shared, rang).await {
-                Ok((mark, _)) if seen == Some(mark) => ": same\n\n".to_owned(),
+                Ok((mark, _)) if seen == Some(mark) => Bytes::from_static(b": same\n\n"),
                 Ok((mark, data)) => {
                     seen = Some(mark);
-                    format!("event: page\ndata: {data}\n\n")
+                    is_due = true;
+                    data
                 }
-                Err(_) => ": later\n\n".to_owned(),
+                Err(_) => Bytes::from_static(b": later\n\n"),
             };
-            if send.send(piece.into()).await.is_err() || house.engine.is_stopping() {
+            // That nothing changed is told now and then, so that a dead connection is noticed.
+            if is_due && send.send(piece).await.is_err() {
                 return;
             }
+            if send.is_closed() || house.engine.is_stopping() {
+                return;
+            }
+            is_due = false;
             tokio::select! {
                 () = waiter.rang() => {
                     rang = Instant::now();
                     tokio::time::sleep(TOGETHER).await;
                 }
                 () = tokio::time::sleep(STALE) => {
+                    is_due = true;
                     // Whoever else made it lately made it for this one, too.
                     let now = Instant::now();
                     rang = now.checked_sub(STALE / 2).unwrap_or(now);
@@ -112,7 +149,7 @@ async fn made(
     place: &Place,
     shared: &tokio::sync::Mutex<Page>,
     after: Instant,
-) -> Result<(u64, Arc<str>), Refusal> {
+) -> Result<(u64, Bytes), Refusal> {
     let mut page = shared.lock().await;
     if page.begun.is_none_or(|begun| begun < after) {
         let permit = house.live.making.acquire().await;
@@ -122,25 +159,25 @@ async fn made(
             .engine
             .look(move |inbox| visited(inbox, &guest, &place, console::show))
             .await;
-        let pause = begun.elapsed() * PAUSE;
+        let pause = begun.elapsed() * house.live.pause(house.engine.metrics.all_ended());
         let shown = shown?;
         page.begun = Some(begun);
         page.mark = mark(&shown);
-        page.data = serde_json::json!({
+        let data = serde_json::json!({
             "title": shown.title,
             "main": shown.main,
             "asks": shown.asks,
             "unread": shown.unread,
-        })
-        .to_string()
-        .into();
-        let found = (page.mark, Arc::clone(&page.data));
+        });
+        // One piece of memory for all who look at it.
+        page.data = format!("event: page\ndata: {data}\n\n").into();
+        let found = (page.mark, page.data.clone());
         drop(page);
         tokio::time::sleep(pause).await;
         drop(permit);
         return Ok(found);
     }
-    Ok((page.mark, Arc::clone(&page.data)))
+    Ok((page.mark, page.data.clone()))
 }
 
 /// What tells a page from another, but for times that count on by themselves.
@@ -161,10 +198,7 @@ fn mark(shown: &console::Shown) -> u64 {
 
 impl House {
     async fn is_in_console(&self, guest: &Guest) -> bool {
-        let secret = guest.secret.clone();
-        self.engine
-            .look(move |inbox| inbox.in_console(&secret))
-            .await
-            .is_ok()
+        let secret = Some(guest.secret.clone());
+        self.doors.open(&self.engine, secret).await.is_ok()
     }
 }

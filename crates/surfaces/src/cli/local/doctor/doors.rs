@@ -13,11 +13,20 @@ use crate::cli::{Context, far};
 const MOST: usize = 50;
 
 /// What is found of a session's doors.
-struct Doors {
+pub(crate) struct Doors {
     /// Those that work, the one that wakes it first.
-    open: Vec<String>,
-    note: Option<String>,
+    pub(crate) open: Vec<String>,
+    /// What is to be said of them.
+    pub(crate) note: Option<String>,
     hint: Option<String>,
+}
+
+impl Doors {
+    /// The doors of a session, as this machine knows them. How its client is wired is not looked at, which takes long.
+    pub(crate) fn of(session: &Session) -> Self {
+        let presence = Presence::of(&session.session_id);
+        doors(session.client.as_deref(), presence.as_ref(), None)
+    }
 }
 
 /// One finding for each living session, and one for the agents without any.

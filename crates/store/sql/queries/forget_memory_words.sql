@@ -1,0 +1,1 @@
+DELETE FROM memory_words WHERE memory_no = $1

@@ -1,0 +1,1 @@
+DELETE FROM notices WHERE reach_no = $1 AND state > 0 AND created_at < $2
