@@ -134,10 +134,11 @@ impl Operation for Prompt {
         let mail: Vec<Mail<'_>> = mail.iter().map(as_mail).filter(is_elsewhere).collect();
         let mut said = said.iter().map(as_mail);
         let work = said.next();
-        // How far the work was is no news to the one who does it.
-        let mut history: Vec<Mail<'_>> = said
-            .filter(|said| said.message.kind != Kind::Progress)
-            .collect();
+        // How far the work was is no news to the one who does it, and notices repeat what others said.
+        let is_news = |said: &Mail<'_>| {
+            said.message.kind != Kind::Progress && said.message.from_agent.as_str() != "system"
+        };
+        let mut history: Vec<Mail<'_>> = said.filter(is_news).collect();
         let before = history.len().saturating_sub(SAID);
         history.drain(..before);
         let prompt = inbox_wire::prompt(&PromptParts {

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::hand::{Claimed, Hand};
 use crate::house::{End, House, News, Plan, Slots, Stop};
 use crate::leash::Leash;
-use crate::line::{About, Line};
+use crate::line::{About, Line, Patience};
 
 /// How often the runner says that it is there.
 const BEAT: Duration = Duration::from_mins(5);
@@ -113,13 +113,21 @@ impl<L: Line> Crew<L> {
     fn take_all(&mut self) -> Result<(), Refusal> {
         let house = Arc::clone(&self.house);
         let mut is_idle = false;
+        let mut patience = Patience::default();
         while !house.stop.is_asked() {
             self.beat();
             if !house.slots.has_free() || house.slots.in_hand() > house.plan.concurrency + WAITING {
                 house.slots.wait(LOOK);
                 continue;
             }
-            let found = self.claim()?;
+            let found = match self.claim() {
+                Err(refusal) if patience.endures(&refusal) => {
+                    house.slots.wait(LOOK);
+                    continue;
+                }
+                found => found?,
+            };
+            patience = Patience::default();
             if let Some(claimed) = found {
                 is_idle = false;
                 self.hand_out(claimed);
@@ -215,12 +223,15 @@ impl<L: Line> Crew<L> {
             subject: claimed.thread.subject.clone(),
         });
         std::thread::spawn(move || {
-            // Whatever goes wrong, the place is free again.
+            // Whatever goes wrong, nobody waits for it.
             let _in_hand = InHand(Arc::clone(&house));
             let thread = claimed.thread.thread_id;
             let line = match (house.open)() {
                 Ok(line) => line,
-                Err(refusal) => return house.give_up(refusal),
+                Err(refusal) => {
+                    house.slots.give();
+                    return house.give_up(refusal);
+                }
             };
             let mut hand = Hand::new(Arc::clone(&house), line, claimed);
             let (end, summary) = hand.work();
@@ -242,7 +253,6 @@ struct InHand<L: Line>(Arc<House<L>>);
 
 impl<L: Line> Drop for InHand<L> {
     fn drop(&mut self) {
-        self.0.slots.give();
         self.0.slots.end();
     }
 }

@@ -1,28 +1,28 @@
 //! One thread in hand: its command is run, its lease kept, its output checked, and the thread brought to its end.
 
 mod attend;
+mod judge;
 mod park;
 mod post;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use inbox_core::{Code, EventId, Kind, Message, Refusal, Status, Thread};
+use inbox_core::{Code, EventId, Refusal, Thread};
 use inbox_ops::{Caller, Prompt, Read, Show, Shown, Watch};
-use inbox_wire::{BlockerType, Brief, Payload, Semantic};
+use inbox_wire::BlockerType;
 
 use crate::child::{How, Told};
-use crate::decide::{Checked, Next, Reason, Standing, after_check, after_end};
+use crate::decide::{Checked, Next, Reason, after_check, after_end};
 use crate::house::{End, House, News};
 use crate::leash::Leash;
 use crate::line::{About, Line, is_passing};
 use crate::said::Said;
-use crate::verify::{self, Product, Verdict};
-use crate::{clock, environment};
+use crate::{clock, verify};
 use attend::Attended;
+use judge::{brief_of, is_unanswered};
 use park::Parked;
 
 /// How long after an answer a command that goes on is taken to have read it.
@@ -67,6 +67,8 @@ pub(crate) struct Hand<L: Line> {
     session: Option<String>,
     /// What all starts of the command together used.
     used: Used,
+    /// Whether one of the runner's places is this thread's.
+    has_place: bool,
     /// Ends the one who listens to the thread.
     is_over: Arc<AtomicBool>,
 }
@@ -74,6 +76,9 @@ pub(crate) struct Hand<L: Line> {
 impl<L: Line> Drop for Hand<L> {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
+        if self.has_place {
+            self.house.slots.give();
+        }
     }
 }
 
@@ -97,6 +102,7 @@ impl<L: Line> Hand<L> {
             began: clock::now(),
             session: None,
             used: Used::default(),
+            has_place: true,
             is_over,
         };
         hand.listen(claimed.next_event_id);
@@ -134,10 +140,12 @@ impl<L: Line> Hand<L> {
     pub(crate) fn work(&mut self) -> (End, String) {
         match self.until_end() {
             Ok(ended) => ended,
-            Err(refusal) if matches!(refusal.code, Code::LeaseLost | Code::LeaseConflict) => {
-                (End::Lost, refusal.message)
-            }
-            Err(refusal) => self.release(&refusal.message),
+            Err(refusal) if is_lost(&refusal) => (End::Lost, refusal.message),
+            Err(refusal) if is_passing(&refusal) => self.release(&refusal.message),
+            // What is wrong with this thread would be wrong again: somebody has to see to it.
+            Err(refusal) => self
+                .stuck(BlockerType::ToolFailure, &refusal.message)
+                .unwrap_or_else(|_| self.release(&refusal.message)),
         }
     }
 
@@ -300,29 +308,6 @@ impl<L: Line> Hand<L> {
         (End::Left, "nobody has answered yet".to_owned())
     }
 
-    /// What stands in the way before anything is started; finds the folder to work in.
-    fn obstacle(&self, brief: Option<&Brief>, folder: &mut PathBuf) -> Option<String> {
-        let brief = brief?;
-        let run = &self.house.config.run;
-        if brief.output_contract.evaluate.is_some() && run.evaluator.is_empty() {
-            return Some(
-                "the brief asks for an evaluation, and run.evaluator is not set here".to_owned(),
-            );
-        }
-        let wanted = brief.env.worktree_path.as_deref()?;
-        let roots: Vec<PathBuf> = run.roots.iter().map(PathBuf::from).collect();
-        let found = environment::folder(wanted, &roots, &self.house.plan.folder);
-        put(folder, found)
-    }
-
-    /// Gives the thread a worktree of its own, where that is configured; what stands in the way otherwise.
-    fn worktree(&self, folder: &mut PathBuf) -> Option<String> {
-        let below = self.house.config.run.worktrees.as_ref()?;
-        let below = self.house.plan.folder.join(below);
-        let thread = self.thread.thread_id.to_string();
-        put(folder, environment::worktree(folder, &below, &thread))
-    }
-
     /// Blocks the thread for somebody else to see to, and waits; what is answered is for the next who takes it.
     fn stuck(&mut self, kind: BlockerType, reason: &str) -> Result<(End, String), Refusal> {
         self.block(kind, reason, None, 1)?;
@@ -369,100 +354,14 @@ impl<L: Line> Hand<L> {
         }
         Ok(prompted.prompt + feedback)
     }
-
-    /// How the thread stands now that its command has ended.
-    fn standing(&self, attended: &Attended, is_complete: bool) -> Result<Standing, Refusal> {
-        let shown = match self.show() {
-            Ok(shown) => shown,
-            // Nobody can say.
-            Err(refusal) if is_passing(&refusal) => return Ok(Standing::Lost),
-            Err(refusal) => return Err(refusal),
-        };
-        let status = shown.thread.status;
-        if status.is_final() {
-            return Ok(Standing::Final(status));
-        }
-        if shown.lease.as_ref().map(|lease| lease.epoch) != Some(self.epoch) {
-            return Ok(Standing::Lost);
-        }
-        if status != Status::Blocked || is_complete {
-            return Ok(Standing::Held);
-        }
-        let went_on = self
-            .answered_at
-            .is_some_and(|at| attended.ended_at >= at + READ_BY_THEN);
-        let is_open = is_unanswered(&shown, &self.thread.assigned_to) || !went_on;
-        Ok(if is_open {
-            Standing::Asking
-        } else {
-            Standing::Held
-        })
-    }
-
-    fn product(
-        &self,
-        brief: Option<&Brief>,
-        said: &Said,
-        folder: &std::path::Path,
-    ) -> Result<Product, Refusal> {
-        let agent = self.caller.agent()?;
-        let task = self.task(brief);
-        verify::product(&self.house.config, brief, said, agent, &task, folder)
-    }
-
-    /// The task's name: the scheduler's, else the brief's, else the thread's.
-    fn task(&self, brief: Option<&Brief>) -> String {
-        let named = Some(self.thread.task_id.clone()).filter(|task| !task.is_empty());
-        let briefs = || brief.and_then(|brief| brief.env.task_id.clone());
-        named
-            .or_else(briefs)
-            .unwrap_or_else(|| self.thread.thread_id.to_string())
-    }
-
-    /// Asks the evaluator, where the brief wants it and nothing else is wrong. Nothing when it gave no verdict.
-    fn evaluate(
-        &mut self,
-        brief: Option<&Brief>,
-        product: &mut Product,
-        folder: &std::path::Path,
-    ) -> Result<Option<Semantic>, Refusal> {
-        let evaluate = brief.and_then(|brief| brief.output_contract.evaluate.clone());
-        let Some(evaluate) = evaluate.filter(|_| product.problems.is_empty()) else {
-            return Ok(Some(Semantic::Skipped));
-        };
-        let argv = self.house.config.run.evaluator.clone();
-        let question = verify::question(&evaluate, product);
-        // Once more for a moment's trouble.
-        for _ in 0..2 {
-            let answered = self.attend(&argv, &question, folder, false)?;
-            if answered.how != How::Exited(0) {
-                if self.is_lost || answered.reason == Some(Reason::Quit) {
-                    break;
-                }
-                continue;
-            }
-            match verify::verdict(&answered.output) {
-                Verdict::Pass => return Ok(Some(Semantic::Pass)),
-                Verdict::Fail(reason) => {
-                    product.problems.push(format!("the evaluator: {reason}"));
-                    return Ok(Some(Semantic::Fail));
-                }
-                Verdict::Unclear => {}
-            }
-        }
-        Ok(None)
-    }
 }
 
-/// Puts a folder that was found in its place; what was in the way otherwise.
-fn put(folder: &mut PathBuf, found: Result<PathBuf, Refusal>) -> Option<String> {
-    match found {
-        Ok(found) => {
-            *folder = found;
-            None
-        }
-        Err(refusal) => Some(refusal.message),
-    }
+/// Whether a refusal says that the thread is not ours.
+fn is_lost(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.code,
+        Code::LeaseLost | Code::LeaseConflict | Code::InvalidTransition | Code::ThreadNotFound
+    )
 }
 
 fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -470,31 +369,4 @@ fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
     }
-}
-
-/// The brief that opened a thread.
-fn brief_of(shown: &Shown) -> Option<Brief> {
-    let payload = &shown.messages.first()?.payload_json;
-    if payload["type"] != "brief" {
-        return None;
-    }
-    match inbox_wire::parse(payload).ok()?.into_payload() {
-        Payload::Brief(brief) => Some(brief),
-        _ => None,
-    }
-}
-
-/// Whether the agent's last question has no answer after it.
-fn is_unanswered(shown: &Shown, agent: &str) -> bool {
-    let is_question =
-        |message: &&Message| message.kind == Kind::Question && message.from_agent.as_str() == agent;
-    let Some(asked) = shown.messages.iter().rfind(is_question) else {
-        return false;
-    };
-    let answers = [Kind::Answer, Kind::Control, Kind::Result];
-    !shown.messages.iter().any(|message| {
-        message.message_id > asked.message_id
-            && (answers.contains(&message.kind) && message.from_agent.as_str() != agent
-                || message.kind == Kind::Progress && message.from_agent.as_str() == agent)
-    })
 }

@@ -1,5 +1,6 @@
 //! What a command's output says: a text, perhaps with a Wire at its end that says it exactly.
 
+use inbox_core::text::visible;
 use inbox_wire::{Blocked, Complete, Payload, Problem};
 
 /// The longest summary that is made of an output, in words and in characters.
@@ -69,7 +70,8 @@ impl Said {
         };
         let last = self.text.lines().rfind(is_label).unwrap_or_default();
         let words: Vec<&str> = last.split_whitespace().take(WORDS).collect();
-        let line: String = words.join(" ").chars().take(CHARACTERS).collect();
+        let line = visible(&words.join(" "), false).into_owned();
+        let line: String = line.chars().take(CHARACTERS).collect();
         if line.is_empty() {
             return "it ended without a word".to_owned();
         }

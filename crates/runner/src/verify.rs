@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use inbox_core::record::Millis;
 use inbox_core::text::visible;
 use inbox_core::{AgentName, Message, Refusal};
 use inbox_ops::{ArtifactRef, Config, check_output};
 use inbox_wire::{
-    Brief, Complete, Mechanical, OutputType, Semantic, Verification, mark, words as count_words,
+    Brief, Complete, Mechanical, OutputType, Payload, Semantic, Verification, Wire, mark,
+    words as count_words,
 };
 use sha2::{Digest, Sha256};
 
@@ -66,6 +68,11 @@ pub(crate) fn product(
             attempts: 1,
         },
     };
+    // What an agent says about itself has to fit into a Wire.
+    let now = Millis::from(jiff::Timestamp::now());
+    if let Err(found) = Wire::new(agent, now, &Payload::Complete(complete.clone())) {
+        problems.extend(found.iter().map(ToString::to_string));
+    }
     if let Some(brief) = brief {
         let paths: Vec<String> = artifacts.iter().map(|found| found.path.clone()).collect();
         let found = check_output(config, brief, &complete, Some(&said.text), &paths)?;

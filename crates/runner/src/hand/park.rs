@@ -33,20 +33,28 @@ impl<L: Line> Hand<L> {
             question: question.to_owned(),
         });
         self.house.slots.give();
-        let parked = self.until_answered();
-        // Whoever ends a thread gives its place back, so it must have one.
+        self.has_place = false;
+        let parked = self.until_answered()?;
+        if parked != Parked::Answered {
+            return Ok(parked);
+        }
         while !self.house.slots.take() {
             self.house.slots.wait(LOOK);
             self.keep();
+            if self.is_lost {
+                return Ok(Parked::Lost);
+            }
+            if self.house.stop.is_asked() {
+                return Ok(Parked::Left);
+            }
         }
-        if parked == Ok(Parked::Answered) && !self.is_lost {
-            (self.house.tell)(News::Answered {
-                thread: self.thread.thread_id,
-            });
-            // The question is settled, for whoever looks at the thread and for the one who takes it next.
-            self.go_on()?;
-        }
-        parked
+        self.has_place = true;
+        (self.house.tell)(News::Answered {
+            thread: self.thread.thread_id,
+        });
+        // The question is settled, for whoever looks at the thread and for the one who takes it next.
+        self.go_on()?;
+        Ok(Parked::Answered)
     }
 
     fn until_answered(&mut self) -> Result<Parked, Refusal> {

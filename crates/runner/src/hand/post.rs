@@ -1,6 +1,7 @@
 //! What a runner writes to a thread: its end, a question, what was wrong.
 
 use inbox_core::record::Millis;
+use inbox_core::text::visible;
 use inbox_core::{AgentName, Code, Label, Refusal, Status, limit};
 use inbox_ops::{Caller, Done, Fail, MemoryAdd, Operation, Posted, Release, Update, UpdateStatus};
 use inbox_wire::{Blocked, BlockerType, Mechanical, Payload, Semantic, Verification, Wire};
@@ -138,7 +139,8 @@ impl<L: Line> Hand<L> {
         attempts: u64,
     ) -> Result<Posted, Refusal> {
         let agent = self.caller.agent()?;
-        let reason: String = clean(reason).chars().take(limit::SUMMARY).collect();
+        let reason = visible(reason.trim(), true);
+        let reason: String = reason.chars().take(limit::SUMMARY).collect();
         let blocked = Blocked {
             task_id: self.task(None),
             agent: agent.to_string(),
