@@ -80,11 +80,11 @@ pub struct Shown {
     /// What happened last, oldest first; `show --events` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
-    /// The kind of the message that opened it: a task makes it work.
-    #[serde(default)]
+    /// The kind of the message that opened it, where it is given in pages: a task makes it work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_by: Option<Kind>,
-    /// The event before which there are more messages; null where there are not.
-    #[serde(default)]
+    /// The event before which there are more messages; nothing where there are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_event: Option<EventId>,
     /// The events that the messages came with, where they are given in pages.
     #[serde(skip)]
@@ -145,7 +145,7 @@ impl Operation for Show {
                 events,
                 before_event,
                 came_with,
-                opened_by: Some(row.opened_by),
+                opened_by: self.limit.map(|_| row.opened_by),
                 lease: row.lease(),
                 thread: row.thread,
                 messages,

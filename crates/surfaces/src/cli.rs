@@ -72,10 +72,16 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Whether an argument asks for JSON; what follows two dashes is somebody else's.
+/// Whether an argument asks for JSON. What follows the two dashes of `run` is another program's.
 fn wants_json(argv: &[OsString]) -> bool {
-    let mut own = argv.iter().skip(1).take_while(|arg| *arg != "--");
-    own.any(|arg| arg == "--json")
+    let own = argv.iter().skip(1);
+    let dashes = own.clone().position(|arg| arg == "--");
+    let is_run = own
+        .clone()
+        .take(dashes.unwrap_or(0))
+        .any(|arg| arg == "run");
+    let own = own.take(dashes.filter(|_| is_run).unwrap_or(argv.len()));
+    own.into_iter().any(|arg| arg == "--json")
 }
 
 fn run(argv: Vec<OsString>) -> ExitCode {
