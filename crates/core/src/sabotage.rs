@@ -104,12 +104,32 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a result is taken although it does not meet its contract",
     ),
     (
+        "guardian_asleep",
+        "a command goes on when its runner is gone",
+    ),
+    (
+        "leash_forgotten",
+        "a command goes on when nobody renews its lease",
+    ),
+    (
+        "fence_left_open",
+        "mail in a prompt can end the marks that it stands between",
+    ),
+    (
         "move_note_ahead",
         "a move writes down that rows are copied before they are",
     ),
     (
         "move_unchecked",
         "a copy is let go without being compared with its source",
+    ),
+    (
+        "notice_untaken",
+        "two who find that a person is to be told both do it",
+    ),
+    (
+        "notice_unheeded",
+        "a person is told of what they have read or answered in time",
     ),
 ];
 

@@ -20,9 +20,9 @@ use crate::typed;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardValidate {
-    /// Check it as this agent's
+    /// Check it as the card of this agent
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slug: Option<AgentName>,
+    pub for_agent: Option<AgentName>,
     /// The card
     pub card: Value,
 }
@@ -71,7 +71,7 @@ impl Operation for CardValidate {
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<ShownCard, Refusal> {
         inbox.read(|tx| {
-            check(tx, inbox, self.slug.as_ref(), &self.card)?;
+            check(tx, inbox, self.for_agent.as_ref(), &self.card)?;
             Ok(ShownCard {
                 agent_id: slug_of(&self.card),
                 card: Some(self.card.clone()),

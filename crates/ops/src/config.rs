@@ -3,9 +3,13 @@
 
 mod ledger;
 mod notify;
+mod preset;
+mod run;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
 pub use notify::{Notify, Rhythm, host as webhook_host};
+pub use preset::{Preset, Reading, What};
+pub use run::Run;
 
 use std::path::PathBuf;
 
@@ -37,6 +41,8 @@ pub struct Config {
     pub memory: MemoryRules,
     /// Whether and how the record lives on a ledger.
     pub ledger: Ledger,
+    /// How `inbox run` works.
+    pub run: Run,
     /// Who hears of what.
     #[serde(rename = "route")]
     pub routes: Vec<Route>,

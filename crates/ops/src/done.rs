@@ -61,14 +61,15 @@ pub(crate) fn take_step<O: Operation<Answer = Posted>>(
         let events = route::events(command, &row, &message.payload_json);
         must_be_allowed(tx, caller, agent, &row, command)?;
         typed::check_step(tx, config, agent, &row, command, &message)?;
+        let routes = route::routes(tx, config, command, agent, &message)?;
         let mut recorded = take(tx, config, caller, agent, row, command, Some(message))?;
         let mut warnings = warnings.clone();
         let mut notified = Vec::new();
         if !events.is_empty()
-            && !config.routes.is_empty()
+            && !routes.is_empty()
             && let Some(message) = &recorded.message
         {
-            let (row, told) = route::follow(tx, config, &events, recorded.row, message)?;
+            let (row, told) = route::follow(tx, config, &routes, &events, recorded.row, message)?;
             recorded.row = row;
             warnings.extend(told.warnings);
             notified = told.addresses;

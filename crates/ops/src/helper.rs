@@ -13,11 +13,8 @@ const WITHIN: Duration = Duration::from_secs(20);
 /// How long the output of a command may stay open after its end.
 const SAY_WITHIN: Duration = Duration::from_secs(1);
 
-/// The most that is read of it, in bytes.
-const MOST: usize = 256 << 10;
-
-/// Runs a command with a text on its standard input: what it printed. No shell, and not for ever.
-pub(crate) fn ask(command: &[String], text: &str) -> Result<String, Refusal> {
+/// Runs a command with a text on its standard input: what it printed, up to so many bytes. No shell, and not for ever.
+pub(crate) fn ask(command: &[String], text: &str, most: usize) -> Result<String, Refusal> {
     let failed = |problem: String| Refusal::new(Code::Storage, problem);
     let Some((program, args)) = command.split_first() else {
         return Err(failed("there is no command".to_owned()));
@@ -45,7 +42,7 @@ pub(crate) fn ask(command: &[String], text: &str) -> Result<String, Refusal> {
         // What is too much is read and forgotten: a command that is cut off would look as if it failed.
         while let Some(Ok(length @ 1..)) = output.as_mut().map(|output| output.read(&mut buffer)) {
             if let Ok(mut kept) = kept.lock() {
-                let room = MOST.saturating_sub(kept.len());
+                let room = most.saturating_sub(kept.len());
                 kept.extend_from_slice(&buffer[..length.min(room)]);
             }
         }

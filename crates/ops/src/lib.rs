@@ -98,7 +98,7 @@ pub use session::{
 };
 pub use show::{Show, Shown};
 pub use token::{OneToken, TokenCreate, TokenList, TokenRevoke, Tokens};
-pub use typed::{decode_json, decode_request, refusal as typed_refusal};
+pub use typed::{check_output, decode_json, decode_request, refusal as typed_refusal};
 pub use update::{Update, UpdateStatus};
 pub use wait_reply::{WaitReply, Waited};
 pub use wake::Woken;

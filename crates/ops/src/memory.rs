@@ -29,6 +29,9 @@ const CANDIDATES: usize = 100;
 const PLACED: i64 = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The most that is read of what the command prints, in bytes.
+const PRINTED: usize = 256 << 10;
+
 /// The longest place: what no model has is no place.
 const DIMENSIONS: usize = 8_192;
 
@@ -303,7 +306,7 @@ fn near(
 
 /// Where a text lies, as the command says.
 fn placed(command: &[String], text: &str) -> Result<Vec<f32>, Refusal> {
-    let said = helper::ask(command, text)?;
+    let said = helper::ask(command, text, PRINTED)?;
     let place: Vec<f32> = serde_json::from_str(said.trim()).map_err(|error| {
         Refusal::input(format!("its output is no list of numbers in JSON: {error}"))
     })?;

@@ -4,22 +4,23 @@
 //! it is sent, needless or too old. Whoever sends one has it for a while; when they die over it, somebody else sends it again under the same id.
 //! Who sends, and how, is in `surfaces/src/notify.rs`.
 
+mod about;
+
 use inbox_core::record::Millis;
-use inbox_core::{AgentName, EventId, Kind, Message, Priority, Refusal, Status, Thread};
-use inbox_store::{Abort, NewNotice, NoticeState, NoticesWaiting, ReachRow, Reader, Tx};
+use inbox_core::sabotage::planted;
+use inbox_core::{AgentName, EventId, Message, Refusal};
+use inbox_store::{Abort, NewNotice, NoticeState, NoticesWaiting, ReachRow, Tx};
 use jiff::tz::TimeZone;
-use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
+pub use about::{About, NoticeSort};
+use about::{about, rest};
+
 use crate::call::{Inbox, thread};
-use crate::desk::AskSort;
-use crate::read::{count_unread, unread};
+use crate::read::unread;
 
 /// How many messages are looked at in one transaction.
 const PAGE: i64 = 100;
-
-/// How many messages a digest is made of at the most.
-const SUMMED: i64 = 200;
 
 /// A place that is so many events behind is moved although nothing was found.
 const BEHIND: i64 = 256;
@@ -33,58 +34,6 @@ const DAY: i64 = 24 * HOUR;
 
 /// How long notices are remembered that wait no more.
 const KEPT: i64 = 30 * DAY;
-
-/// What a notice is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoticeSort {
-    /// A question for which work waits.
-    Blocked = 1,
-    /// Leave to go on, or a signature.
-    Approval = 2,
-    /// Another who wants to talk.
-    Connection = 3,
-    /// A question for which no work waits.
-    Question = 4,
-    /// Urgent mail.
-    Urgent = 5,
-    /// The rest, summed up.
-    Digest = 6,
-    /// What was too much to be told one by one.
-    More = 7,
-    /// A try.
-    Test = 8,
-}
-
-impl NoticeSort {
-    const ALL: [NoticeSort; 8] = [
-        NoticeSort::Blocked,
-        NoticeSort::Approval,
-        NoticeSort::Connection,
-        NoticeSort::Question,
-        NoticeSort::Urgent,
-        NoticeSort::Digest,
-        NoticeSort::More,
-        NoticeSort::Test,
-    ];
-
-    fn from_code(code: i64) -> Option<Self> {
-        Self::ALL.into_iter().find(|sort| *sort as i64 == code)
-    }
-
-    /// What a message is told as, when it is told of by itself.
-    fn of(message: &Message, thread: &Thread) -> Option<Self> {
-        if message.kind == Kind::Question {
-            return Some(match AskSort::of(message, thread) {
-                AskSort::Blocked => NoticeSort::Blocked,
-                AskSort::Approval => NoticeSort::Approval,
-                AskSort::Connection => NoticeSort::Connection,
-                AskSort::Question => NoticeSort::Question,
-            });
-        }
-        (message.priority == Priority::Urgent).then_some(NoticeSort::Urgent)
-    }
-}
 
 /// Something to tell a person.
 #[derive(Debug, Clone)]
@@ -101,32 +50,6 @@ pub struct Notice {
     reach_no: i64,
     tries: i64,
     created_at: Millis,
-}
-
-/// What a notice tells of.
-#[derive(Debug, Clone)]
-pub enum About {
-    /// A message, and its thread.
-    Message(Box<Message>, Box<Thread>),
-    /// Unread mail that is not urgent and asks nothing.
-    Rest {
-        /// The oldest of it.
-        mail: Vec<Message>,
-        /// How much there is.
-        count: usize,
-        /// How much of it tells of work that is done.
-        done: usize,
-        /// How much of it tells of work that failed.
-        failed: usize,
-        /// Whether there may be more.
-        is_more: bool,
-        /// How much is unread in all, counted up to 1000.
-        unread: i64,
-    },
-    /// So many messages that were not told of one by one.
-    More(i64),
-    /// Nothing: it is a try.
-    Nothing,
 }
 
 impl Notice {
@@ -320,6 +243,7 @@ impl Inbox {
                         tx.end_notice(row.notice_no, NoticeState::Needless)?;
                         continue;
                     };
+                    let for_ms = if planted("notice_untaken") { 0 } else { for_ms };
                     let Some(tries) = tx.take_notice(row.notice_no, for_ms)? else {
                         continue;
                     };
@@ -409,70 +333,6 @@ impl Inbox {
 fn pause(tries: i64, first: i64, most: i64) -> i64 {
     let doublings = u32::try_from(tries.clamp(1, 20) - 1).unwrap_or_default();
     first.saturating_mul(1 << doublings).min(most)
-}
-
-/// The first of what is neither urgent nor a question, and whether there may be more.
-fn rest(tx: &mut Tx<'_>, reader: &Reader, since: EventId) -> Result<(Vec<Message>, bool), Abort> {
-    let (found, is_cut) = unread(tx, reader, since, SUMMED)?;
-    let is_rest =
-        |message: &Message| message.kind != Kind::Question && message.priority != Priority::Urgent;
-    let rest = found
-        .into_iter()
-        .map(|(_, message)| message)
-        .filter(is_rest)
-        .collect();
-    Ok((rest, is_cut))
-}
-
-/// What a notice tells of now; nothing when the person knows, or it has been settled.
-fn about(
-    tx: &mut Tx<'_>,
-    reach: &ReachRow,
-    row: &inbox_store::NoticeRow,
-    sort: NoticeSort,
-) -> Result<Option<About>, Abort> {
-    let reader = tx.reader(&reach.person, None)?;
-    if let Some(id) = row.message {
-        let Some((event, message)) = tx.load_message(id)? else {
-            return Ok(None);
-        };
-        let (found, _) = unread(tx, &reader, EventId(event.0 - 1), 1)?;
-        if !found.iter().any(|(at, _)| *at == event) {
-            return Ok(None);
-        }
-        let thread = thread(tx, message.thread_id)?.thread;
-        let is_settled =
-            message.kind == Kind::Question && thread.latest_message_id != Some(message.message_id);
-        return Ok((!is_settled).then(|| About::Message(Box::new(message), Box::new(thread))));
-    }
-    let (unread, _) = count_unread(tx, &reader)?;
-    if unread == 0 {
-        return Ok(None);
-    }
-    if sort == NoticeSort::More {
-        let begins = row.created_at.0 / HOUR * HOUR;
-        let hour = (Millis(begins - 1), Millis(begins + HOUR - 1));
-        let count = tx.count_notices(reach.reach_no, hour, true)?;
-        return Ok(Some(About::More(count)));
-    }
-    let (mail, is_more) = rest(tx, &reader, row.since)?;
-    let count = mail.len();
-    let (mut done, mut failed) = (0, 0);
-    for message in mail.iter().filter(|message| message.kind == Kind::Result) {
-        match thread(tx, message.thread_id)?.thread.status {
-            Status::Done => done += 1,
-            Status::Failed => failed += 1,
-            _ => {}
-        }
-    }
-    Ok((count > 0).then(|| About::Rest {
-        mail: mail.into_iter().take(10).collect(),
-        count,
-        done,
-        failed,
-        is_more,
-        unread,
-    }))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use inbox_core::{AgentName, EventId, Message, Refusal, Thread, ThreadId};
+use inbox_core::{AgentName, EventId, Kind, Message, MessageId, Refusal, Thread, ThreadId};
 use inbox_wire::{Mail, PromptParts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,14 @@ use crate::typed::brief_of;
 /// How much mail a prompt has room for.
 const MAIL: i64 = 50;
 
+/// The most that a command may remember, in bytes.
+const MEMORY: usize = 64 << 10;
+
 /// How much of what an agent remembers a prompt has room for.
 const REMEMBERED: usize = 8;
+
+/// How much of what was said in its thread a prompt has room for: the newest.
+const SAID: usize = 30;
 
 /// Skills that every agent gets. A file of the same name in the folder of skills takes their place.
 const SHARED: [(&str, &str); 2] = [
@@ -36,8 +42,8 @@ const SHARED: [(&str, &str); 2] = [
 
 /// Print the system prompt of the caller for a thread
 ///
-/// It has the agent's card or persona, its skills, what it remembers, its unread mail and the brief, in this
-/// order. Nothing is marked as read.
+/// It has the agent's card or persona, its skills, what it remembers, its unread mail, what was said in the thread,
+/// and the brief, in this order. Nothing is marked as read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prompt {
@@ -51,6 +57,9 @@ pub struct Prompt {
 pub struct Prompted {
     /// The text.
     pub prompt: String,
+    /// The unread messages that are in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<MessageId>,
     /// What could not be put into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -66,7 +75,7 @@ impl Operation for Prompt {
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Prompted, Refusal> {
         let agent = caller.agent()?;
-        let (details, mail, brief, subject, next_event_id) = inbox.read(|tx| {
+        let (details, mail, said, brief, next_event_id) = inbox.read(|tx| {
             let next_event_id = tx.newest_event()?;
             let details = details(tx, agent)?.agent;
             let reader = tx.reader(agent, caller.session.as_ref())?;
@@ -74,28 +83,25 @@ impl Operation for Prompt {
             let mut mail: Vec<(Message, Thread)> = Vec::with_capacity(found.len());
             for (_, message) in found {
                 let row = thread(tx, message.thread_id)?;
-                // The work itself is the brief, and what is in hand or done is no news.
-                let is_work = message.kind == inbox_core::Kind::Task;
-                if is_work
-                    && (Some(message.thread_id) == self.thread
-                        || row.holder.as_ref() == Some(agent))
-                {
+                // What is said in the thread stands by itself, and work that is in hand is no news.
+                let is_held = message.kind == Kind::Task && row.holder.as_ref() == Some(agent);
+                if is_held && Some(message.thread_id) != self.thread {
                     continue;
                 }
                 mail.push((message, row.thread));
             }
+            let mut said: Vec<(Message, Thread)> = Vec::new();
             let brief = match self.thread {
                 Some(id) => {
                     let row = thread(tx, id)?;
-                    brief_of(tx, &row)?
+                    let brief = brief_of(tx, &row)?;
+                    let of_thread = |message| (message, row.thread.clone());
+                    said.extend(tx.messages(id)?.into_iter().map(of_thread));
+                    brief
                 }
                 None => None,
             };
-            let subject = match self.thread {
-                Some(id) => Some(thread(tx, id)?.thread.subject),
-                None => None,
-            };
-            Ok((details, mail, brief, subject, next_event_id))
+            Ok((details, mail, said, brief, next_event_id))
         })?;
         let mut warnings = Vec::new();
         let card = match details.card.as_ref().map(inbox_wire::parse_card) {
@@ -110,10 +116,11 @@ impl Operation for Prompt {
         };
         let skills = skills(inbox, agent.as_str());
         let goal = brief.as_ref().map(|brief| brief.goal.clone());
-        let goal = goal.or_else(|| subject.clone()).unwrap_or_default();
+        let subject = || said.first().map(|(_, thread)| thread.subject.clone());
+        let goal = goal.or_else(subject).unwrap_or_default();
         let memory = match inbox.config().prompt.memory.as_slice() {
             [] => recalled(inbox, agent, &goal, &mut warnings)?,
-            command => match helper::ask(command, &goal) {
+            command => match helper::ask(command, &goal, MEMORY) {
                 Ok(text) => Some(text).filter(|text| !text.trim().is_empty()),
                 Err(problem) => {
                     let program = command.first().map_or("it", String::as_str);
@@ -122,10 +129,17 @@ impl Operation for Prompt {
                 }
             },
         };
-        let mail: Vec<Mail<'_>> = mail
-            .iter()
-            .map(|(message, thread)| Mail { message, thread })
+        let messages = mail.iter().map(|(message, _)| message.message_id).collect();
+        let is_elsewhere = |mail: &Mail<'_>| Some(mail.thread.thread_id) != self.thread;
+        let mail: Vec<Mail<'_>> = mail.iter().map(as_mail).filter(is_elsewhere).collect();
+        let mut said = said.iter().map(as_mail);
+        let work = said.next();
+        // How far the work was is no news to the one who does it.
+        let mut history: Vec<Mail<'_>> = said
+            .filter(|said| said.message.kind != Kind::Progress)
             .collect();
+        let before = history.len().saturating_sub(SAID);
+        history.drain(..before);
         let prompt = inbox_wire::prompt(&PromptParts {
             agent: agent.as_str(),
             card: card.as_ref(),
@@ -133,10 +147,13 @@ impl Operation for Prompt {
             skills: &skills,
             memory: memory.as_deref(),
             mail: &mail,
+            history: &history,
             brief: brief.as_ref(),
+            work,
         });
         Ok(Prompted {
             prompt,
+            messages,
             warnings,
             next_event_id,
         })
@@ -158,6 +175,10 @@ fn recalled(
     });
     let lines: Vec<String> = lines.collect();
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
+}
+
+fn as_mail((message, thread): &(Message, Thread)) -> Mail<'_> {
+    Mail { message, thread }
 }
 
 /// The agent's own skills by name, then the shared ones. A skill is `NAME.md` or `NAME/SKILL.md`; an agent's own

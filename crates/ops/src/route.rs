@@ -3,10 +3,12 @@
 //! A notice is a message of inbox itself in the thread that it is about, so that whoever answers it answers
 //! the worker. A route that cannot be followed is reported and holds nobody up.
 
+use std::borrow::Cow;
+
 use inbox_core::lifecycle::Command;
 use inbox_core::{Address, AgentKind, AgentName, Auth, Kind, Message, Priority, RefType};
 use inbox_store::{Abort, NewMessage, ThreadRow, Tx};
-use inbox_wire::BlockerType;
+use inbox_wire::{BlockerType, EscalationRule, Via};
 use serde_json::{Value, json};
 
 use crate::call::{Caller, take};
@@ -73,10 +75,64 @@ impl Route {
     }
 }
 
+/// The routes for a step of an agent: those of the configuration, and for a question those of the agent's card.
+pub(crate) fn routes<'a>(
+    tx: &mut Tx<'_>,
+    config: &'a Config,
+    command: Command,
+    agent: &AgentName,
+    message: &NewMessage,
+) -> Result<Cow<'a, [Route]>, Abort> {
+    let own = match command {
+        Command::Block => by_card(tx, agent, message)?,
+        _ => None,
+    };
+    Ok(match own {
+        Some(own) => config.routes.iter().cloned().chain([own]).collect(),
+        None => Cow::Borrowed(&config.routes),
+    })
+}
+
+/// Where the card of an agent sends its questions: by the rules whose trigger the question names, else by all that
+/// block the task.
+fn by_card(
+    tx: &mut Tx<'_>,
+    agent: &AgentName,
+    message: &NewMessage,
+) -> Result<Option<Route>, Abort> {
+    let details = tx.agents(Some(agent))?.into_iter().next();
+    let card = details.and_then(|details| details.agent.card);
+    let Some(Ok(card)) = card.as_ref().map(inbox_wire::parse_card) else {
+        return Ok(None);
+    };
+    let said = format!("{} {}", message.summary, message.body).to_lowercase();
+    let rules = &card.escalation_rules;
+    let is_named = |rule: &&EscalationRule| said.contains(&rule.trigger.to_lowercase());
+    let mut chosen: Vec<&EscalationRule> = rules.iter().filter(is_named).collect();
+    if chosen.is_empty() {
+        let is_blocking = |rule: &&EscalationRule| rule.via == Via::TaskBlocked;
+        chosen = rules.iter().filter(is_blocking).collect();
+    }
+    let to: Vec<Address> = chosen
+        .iter()
+        .filter_map(|rule| match rule.route_to.strip_prefix("roles.") {
+            Some(role) => format!("role:{role}").parse().ok(),
+            None if rule.route_to == "exec" => "human".parse().ok(),
+            None => rule.route_to.parse().ok(),
+        })
+        .collect();
+    Ok((!to.is_empty()).then(|| Route {
+        on: "task.blocked".to_owned(),
+        to,
+        priority: None,
+    }))
+}
+
 /// Tells those whom routes name of an event in a thread.
 pub(crate) fn follow(
     tx: &mut Tx<'_>,
     config: &Config,
+    routes: &[Route],
     events: &[String],
     row: ThreadRow,
     message: &Message,
@@ -85,7 +141,7 @@ pub(crate) fn follow(
     let mut row = row;
     let mut knows: Vec<Address> = message.to.clone();
     knows.push(Address::from(&message.from_agent));
-    for (to, event, priority) in wanted(config, events, row.thread.priority) {
+    for (to, event, priority) in wanted(routes, events, row.thread.priority) {
         let mut notice = notice(event, &row, message);
         notice.to = vec![to.clone()];
         notice.priority = Some(priority);
@@ -111,17 +167,13 @@ pub(crate) fn follow(
 
 /// Whom routes name for these events, each once, by the most urgent of the routes that name it.
 fn wanted<'a>(
-    config: &'a Config,
+    routes: &'a [Route],
     events: &'a [String],
     usual: Priority,
 ) -> Vec<(&'a Address, &'a String, Priority)> {
     let mut found: Vec<(&Address, &String, Priority)> = Vec::new();
     for event in events {
-        for route in config
-            .routes
-            .iter()
-            .filter(|route| is_for(&route.on, event))
-        {
+        for route in routes.iter().filter(|route| is_for(&route.on, event)) {
             let priority = route.priority.unwrap_or(usual);
             for to in &route.to {
                 match found.iter_mut().find(|(other, ..)| *other == to) {

@@ -226,6 +226,27 @@ fn implied(agent: &AgentName, row: &ThreadRow, message: &NewMessage) -> Complete
     }
 }
 
+/// Every way in which an output breaks the contract of its brief, before it is called done.
+pub fn check_output(
+    config: &Config,
+    brief: &Brief,
+    complete: &Complete,
+    text: Option<&str>,
+    artifacts: &[String],
+) -> Result<Vec<Problem>, Refusal> {
+    let schema = match &brief.output_contract.schema_ref {
+        Some(slug) => contract(config, slug)?,
+        None => None,
+    };
+    let outputs = Outputs {
+        text: text.filter(|text| !text.is_empty()),
+        artifacts,
+        json: None,
+        schema: schema.as_ref(),
+    };
+    Ok(inbox_wire::check_complete(brief, complete, &outputs))
+}
+
 /// An output contract: the user's own, else a shipped one; nothing when there is none.
 pub(crate) fn contract(config: &Config, slug: &str) -> Result<Option<Value>, Refusal> {
     let own = config.beside("contracts", &format!("{slug}.json"));

@@ -56,6 +56,9 @@ pub(crate) struct Context {
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let called = argv.clone();
+    if let Some(ended) = local::guardian(&argv) {
+        return ended;
+    }
     // What a fault is must not depend on how the program was built: it is an error with a code, as any other.
     std::panic::catch_unwind(|| run(argv)).unwrap_or_else(|_| {
         let refusal = Refusal::new(Code::Internal, "a fault in inbox ended this command")
@@ -63,15 +66,21 @@ pub fn main() -> ExitCode {
         if local::hook_is_called(&called) {
             return local::hook_failed(&refusal);
         }
-        let as_json = called.iter().skip(1).any(|arg| arg == "--json");
+        let as_json = wants_json(&called);
         Printer::new(as_json).refusal(&refusal);
         ExitCode::from(refusal.code.exit())
     })
 }
 
+/// Whether an argument asks for JSON; what follows two dashes is somebody else's.
+fn wants_json(argv: &[OsString]) -> bool {
+    let mut own = argv.iter().skip(1).take_while(|arg| *arg != "--");
+    own.any(|arg| arg == "--json")
+}
+
 fn run(argv: Vec<OsString>) -> ExitCode {
     // Before anything is parsed, so that a usage error has the right form too.
-    let as_json = argv.iter().skip(1).any(|arg| arg == "--json");
+    let as_json = wants_json(&argv);
     let printer = Printer::new(as_json);
     // A person who says nothing more wants to see; a pipe, a program or an agent is told what there is.
     let bare = (printer.is_terminal() && crate::tui::is_possible())

@@ -92,7 +92,10 @@ fn a_person_sees_what_the_network_would_do_and_approves_it() {
         let ends: Millis = told["expires_at"].as_str().unwrap().parse().unwrap();
         // The network's clock is the real one.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        assert!(ends.0 > now.unwrap().as_millis() as i64, "{ends}");
+        assert!(
+            u128::try_from(ends.0).unwrap() > now.unwrap().as_millis(),
+            "{ends}"
+        );
         let thread = question.thread_id;
         // Neither the agent itself nor anybody else decides.
         for name in ["ben", "cleo"] {

@@ -172,13 +172,7 @@ impl House {
 
     /// What was said in a thread: who, of which kind, and what.
     pub(crate) fn said(&self, thread: ThreadId) -> Vec<(String, Kind, String)> {
-        let shown = Show {
-            thread: Some(thread),
-            entity: None,
-            wire: false,
-            receipts: false,
-        };
-        let shown = shown.run(&self.inbox, &by("pat")).unwrap();
+        let shown = Show::of(thread).run(&self.inbox, &by("pat")).unwrap();
         let said = |message: Message| {
             let words = if message.body.is_empty() {
                 message.summary

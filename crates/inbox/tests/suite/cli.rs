@@ -18,6 +18,7 @@ mod init;
 mod keys;
 mod list_show_export;
 mod mail;
+mod memory;
 mod migrate;
 mod misc;
 mod notes;

@@ -29,12 +29,17 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("inbox-store", &["inbox-core"]),
     ("inbox-ops", &["inbox-core", "inbox-wire", "inbox-store"]),
     (
+        "inbox-runner",
+        &["inbox-core", "inbox-wire", "inbox-store", "inbox-ops"],
+    ),
+    (
         "inbox-surfaces",
         &[
             "inbox-core",
             "inbox-wire",
             "inbox-store",
             "inbox-ops",
+            "inbox-runner",
             "inbox-hcs",
             "inbox-hedera",
             "inbox-devnet",

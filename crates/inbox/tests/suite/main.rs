@@ -26,6 +26,8 @@ mod notify;
 mod packages;
 mod reference;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod setup;

@@ -131,7 +131,14 @@ impl Inbox {
         record.state = RecordState::Taken;
         if let (Some(command), Some(message)) = (command, &recorded.message) {
             let events = route::events(command, &recorded.row, wire);
-            let (_, told) = route::follow(tx, self.config(), &events, recorded.row, message)?;
+            let (_, told) = route::follow(
+                tx,
+                self.config(),
+                &self.config().routes,
+                &events,
+                recorded.row,
+                message,
+            )?;
             if !told.warnings.is_empty() {
                 record.reason = Some(told.warnings.join("; "));
             }

@@ -101,6 +101,8 @@ mod tests {
             0xc791_cbf5_a796_28a5,
             0x3f8a_e66c_90c5_f658,
             0x9459_9177_9573_a9ff,
+            0xb942_4d58_41fa_37cb,
+            0xa3ee_25b6_a453_9df4,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

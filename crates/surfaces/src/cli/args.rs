@@ -264,6 +264,7 @@ fn group(name: &str) -> Command {
         "dead-letters" => "See what reached nobody, and give it another address",
         "wire" => "Work with typed, versioned messages",
         "card" => "Work with agents' typed identities",
+        "channel" => "Read what was said to a role, a tag or everybody",
         "memory" => "Keep what an agent remembers",
         "token" => "Keep the tokens with which programs call over the network",
         _ => "",

@@ -44,7 +44,7 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
 
 /// Whether a file or a variable says anything.
 fn is_anything_set(location: Option<&Location>) -> bool {
-    const GROUPS: [&str; 10] = [
+    const GROUPS: [&str; 11] = [
         "EXPIRY_",
         "LEDGER_",
         "MEMORY_",
@@ -53,6 +53,7 @@ fn is_anything_set(location: Option<&Location>) -> bool {
         "NOTIFY_",
         "PROMPT_",
         "ROUTE",
+        "RUN_",
         "SESSION_",
         "WAKE_",
     ];
@@ -387,6 +388,7 @@ fn check(config: &Config) -> Result<(), (&'static str, Refusal)> {
     config.session.check()?;
     config.ledger.check()?;
     config.notify.check()?;
+    config.run.check()?;
     for route in &config.routes {
         if route.on.is_empty() || route.to.is_empty() {
             let problem = format!("the route on {:?} needs an event and addresses", route.on);

@@ -14,6 +14,7 @@ mod notify;
 mod presence;
 mod process;
 mod proof;
+mod run;
 mod serve;
 mod setup;
 mod ui;
@@ -35,6 +36,7 @@ pub(crate) use artifact::describe as artifact;
 pub(crate) use doctor::{Doors, health};
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
+pub(crate) use run::guardian;
 pub(crate) use verify::{check as check_ledger, proof_of};
 
 /// Their names.
@@ -42,6 +44,7 @@ pub(crate) const NAMES: &[&str] = &[
     "init",
     "backup",
     "migrate",
+    "run",
     "serve",
     "up",
     "ui",
@@ -83,6 +86,7 @@ fn describe(command: Command, name: &str) -> Command {
             .about("Copy the store to a new file while others write")
             .arg(Arg::new("to").long("to").value_name("PATH").required(true).help("Write the copy here; it must not exist")),
         "migrate" => migrate::describe(command),
+        "run" => run::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "ui" => ui::describe(command),
         "notify" => notify::describe(command),
@@ -125,6 +129,7 @@ pub(crate) fn run(
         "init" => init::run(matches, context),
         "backup" => backup(context, &text("to").unwrap_or_default()),
         "migrate" => migrate::run(matches, context),
+        "run" => run::run(matches, context),
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "ui" => ui::run(matches, context),

@@ -132,6 +132,23 @@ impl Printer {
         }
     }
 
+    /// Shows a line in place of the one that was shown so before, or nothing, where a person sits at a terminal.
+    pub(crate) fn in_place(self, line: &str) {
+        const WIDTH: usize = 78;
+        if self.form == Form::Terminal {
+            let line = visible(line, false);
+            let mut shown = String::new();
+            for c in line.chars() {
+                if shown.width() >= WIDTH {
+                    shown.push('…');
+                    break;
+                }
+                shown.push(c);
+            }
+            let _ = self.raw(&format!("\r\u{1b}[K{shown}"));
+        }
+    }
+
     /// Prints a refusal: on standard output as JSON, on standard error for people.
     pub(crate) fn refusal(self, refusal: &Refusal) {
         if self.is_json() {

@@ -112,7 +112,7 @@ pub(crate) fn answer(visit: &Visit<'_>, is_check: bool) -> Result<Answered, Refu
     let (card, mut faults) = match read {
         Ok(card) => {
             let check = CardValidate {
-                slug: Some(slug.clone()),
+                for_agent: Some(slug.clone()),
                 card: card.clone(),
             };
             let faults = check.run(visit.inbox, visit.caller).err();

@@ -13,6 +13,7 @@ use super::editor::Editor;
 use super::paint::{
     self, ALARM, BOLD, DIM, HEADING, PLAIN, cut, framed, safe, span, spread, wrapped,
 };
+use super::payload::beginning;
 
 /// The most columns of a dialog.
 const DIALOG: u16 = 72;
@@ -99,7 +100,7 @@ impl App {
                 // Nobody should say yes to what is not in sight.
                 if let Some(Ask { message, .. }) = self.ask(*thread) {
                     about = wrapped(&safe(&message.summary), width);
-                    about.extend(wrapped(&message.body, width));
+                    about.extend(wrapped(beginning(&message.body, 4_000), width));
                     let entries = carried(message, self.now, width);
                     about.extend(entries.into_iter().map(|entry| entry.text));
                 }

@@ -140,6 +140,10 @@ impl Bell {
             let store = hears.store();
             let mut listener = store.listen(&Key::Any);
             let mut mark = store.change_mark();
+            // What came before it listened is looked for once.
+            if tell.send(Event::Rang).is_err() {
+                return;
+            }
             while !over.load(Ordering::SeqCst) {
                 let rang = listener.wait(PATIENCE);
                 // Before it is told, so that what comes after the look that follows rings again.
@@ -184,10 +188,12 @@ pub(super) fn server(far: Far, tell: Sender<Event>) -> Result<(), Refusal> {
             };
             match far.call_waiting(&watch, body, &caller, TURN) {
                 Ok(answer) => {
+                    // What came before it listened is looked for once.
+                    let is_first = watch.after_event.is_none();
                     let next = cursor(&answer).and_then(|next| next.as_i64());
                     watch.after_event = next.map(inbox_core::EventId);
                     watch.timeout_seconds = u32::try_from(TURN.as_secs()).ok();
-                    if answer.woke && tell.send(Event::Rang).is_err() {
+                    if (answer.woke || is_first) && tell.send(Event::Rang).is_err() {
                         return;
                     }
                 }

@@ -153,6 +153,9 @@ impl App {
         };
         mail("Notes", &notes);
         mail("Mail", &rest);
+        if desk.mail_after.is_some() {
+            rows.push(quiet("… and more: e and E mark mail as read"));
+        }
         if rows.is_empty() {
             rows.push(quiet("Nothing waits for you."));
             rows.push(quiet(

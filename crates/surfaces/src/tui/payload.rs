@@ -10,6 +10,10 @@ const DEEPEST: usize = 4;
 /// How many members of an object or a list are shown.
 const MOST: usize = 100;
 
+/// How many lines there are at the most, and how many characters of one text: whoever writes may not make the console slow.
+const LINES: usize = 300;
+const TEXT: usize = 4_000;
+
 /// A line: whether it begins with the name of a field, which ends at this byte.
 pub(super) struct Entry {
     pub(super) text: String,
@@ -36,18 +40,32 @@ fn members(value: &Value, depth: usize, width: usize, out: &mut Vec<Entry>) {
         Value::Null => {}
         Value::Object(fields) => {
             for (name, value) in fields.iter().take(MOST) {
-                let name = safe(name).replace('_', " ");
+                if out.len() > LINES {
+                    return;
+                }
+                let name = safe(beginning(name, MOST)).replace('_', " ");
                 field(&format!("{name}:"), value, depth, width, out);
             }
             more(fields.len(), depth, out);
         }
         Value::Array(list) => {
             for item in list.iter().take(MOST) {
+                if out.len() > LINES {
+                    return;
+                }
                 field("-", item, depth, width, out);
             }
             more(list.len(), depth, out);
         }
         other => field("", other, depth, width, out),
+    }
+}
+
+/// What a text begins with.
+pub(super) fn beginning(text: &str, most: usize) -> &str {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => &text[..end],
+        None => text,
     }
 }
 
@@ -83,13 +101,14 @@ fn field(name: &str, value: &Value, depth: usize, width: usize, out: &mut Vec<En
         other => other.to_string(),
     };
     let room = width.saturating_sub(indent.len() + name.len() + 1);
-    let lines = wrapped(&told, room);
+    let told = beginning(&told, TEXT);
+    let lines = wrapped(told, room);
     // A text that needs more than a few lines stands below its name.
     if lines.len() > 1 && !name.is_empty() && name != "-" {
         let text = format!("{indent}{name}");
         let name = text.len();
         out.push(Entry { text, name });
-        for line in wrapped(&told, width.saturating_sub(indent.len() + 2)) {
+        for line in wrapped(told, width.saturating_sub(indent.len() + 2)) {
             let text = format!("{indent}  {line}");
             out.push(Entry { text, name: 0 });
         }
@@ -146,6 +165,15 @@ mod tests {
                 "    b: 1",
             ]
         );
+    }
+
+    #[test]
+    fn a_payload_that_never_ends_is_cut() {
+        let mut value = json!(["x".repeat(10_000)]);
+        for _ in 0..3 {
+            value = Value::from(vec![value; 9]);
+        }
+        assert!(lines(&value).len() < 2 * LINES);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The console without a terminal: keys and answers in, a screen and orders out.
 
 mod hostile;
+mod live;
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, Refusal};
@@ -60,7 +61,7 @@ fn desk() -> Value {
         "asks": [ask("blocked", 1, "backend", "Which auth?"), approval],
         "elsewhere": [ask("blocked", 7, "docs", "Which style?")],
         "mail": [urgent, note, message(13, 5, "backend", "event", "Tests are green")],
-        "unread": 3, "unread_is_more": false, "next_event_id": 9,
+        "mail_after": null, "unread": 3, "unread_is_more": false, "next_event_id": 9,
     })
 }
 

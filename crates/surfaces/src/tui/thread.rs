@@ -10,13 +10,15 @@ use ratatui_core::text::{Line, Span};
 use super::app::{App, Reading};
 use super::deal::carried;
 use super::paint::{self, BOLD, DIM, NAME, PLAIN, WAITS, safe, span, spread, wrapped};
+use super::payload::beginning;
 use super::rows::{ago, left, priority, status};
 
 /// How many of a thread's messages are laid out: the newest.
-const MOST: usize = 200;
+const MOST: usize = 100;
 
-/// The most lines of one message.
-const LINES: usize = 400;
+/// The most lines of one message, and the most characters of its text: whoever writes may not make the console slow.
+const LINES: usize = 300;
+const TEXT: usize = 12_000;
 
 impl App {
     /// Draws the thread that is open.
@@ -156,7 +158,8 @@ fn one(
     lines.push(spread(head, vec![Span::styled(at, DIM)], width));
     let room = width.saturating_sub(2);
     let mut text = Vec::new();
-    let (summary, body) = (message.summary.trim(), message.body.trim());
+    let (summary, whole) = (message.summary.trim(), message.body.trim());
+    let body = beginning(whole, TEXT);
     if body.lines().next().map(str::trim) != Some(summary) {
         let summary = wrapped(&safe(summary), room);
         text.extend(summary.into_iter().map(|line| Line::styled(line, BOLD)));
@@ -169,7 +172,7 @@ fn one(
             Span::raw(value.to_owned()),
         ]));
     }
-    let is_cut = text.len() > LINES;
+    let is_cut = text.len() > LINES || body.len() < whole.len();
     text.truncate(LINES);
     if is_cut {
         text.push(Line::styled("… cut: inbox show has all of it", DIM));

@@ -102,6 +102,7 @@ fn the_ten_steps_are_in_order() {
         memory: Some("The session code was rewritten last week."),
         mail: &mail,
         brief: Some(&brief),
+        ..PromptParts::default()
     };
     let text = prompt(&parts);
     check_document("crates/wire/tests/golden/prompt-quinn.md", &text);

@@ -59,6 +59,25 @@ fn a_card_is_set_and_shown_where_its_references_exist() {
 }
 
 #[test]
+fn a_card_that_somebody_else_has_changed_is_not_overwritten_unseen() {
+    let desk = staffed();
+    let none = desk.nothing("card show backend")["hash"].clone();
+    let none = none.as_str().unwrap();
+    let set = |hash: &str| format!("card set backend card.json --if-hash {hash}");
+    desk.ok(&set(none));
+    let error = desk.refused(20, "already_exists", &set(none));
+    let now = desk.ok("card show backend")["hash"].clone();
+    assert_eq!(error["details"]["hash"], now);
+    assert_eq!(desk.ok(&set(now.as_str().unwrap()))["hash"], now);
+    let error = desk.refused(
+        30,
+        "invalid_wire",
+        "card validate card.json --for-agent lead",
+    );
+    assert_eq!(pointers(&error), ["/identity/slug"]);
+}
+
+#[test]
 fn a_card_that_refers_to_what_is_not_there_is_refused_by_each_reference() {
     let desk = staffed();
     for (pointer, value) in [

@@ -39,6 +39,7 @@ const COMMANDS: &[&str] = &[
     "card",
     "session",
     "wire",
+    "run",
     "bridge",
     "verify",
     "proof",

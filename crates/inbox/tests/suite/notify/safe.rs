@@ -109,8 +109,10 @@ fn a_command_that_does_not_end_is_ended_with_all_that_it_started() {
 
 #[test]
 fn a_command_that_fails_says_why_and_one_that_is_missing_is_named() {
-    let mut place = Place::new("command = [\"complain\"]");
+    let mut place = Place::new("command = [\"complain\"]\npeople = [\"anna\", \"nobody\"]");
     let missing = place.inbox.run(words("doctor"));
+    let said = "nobody is to be told, and is no person on the roster";
+    assert!(missing.stdout.contains(said), "{missing}");
     assert!(
         missing.stdout.contains("there is no program complain"),
         "{missing}"

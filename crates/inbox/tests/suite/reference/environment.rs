@@ -43,6 +43,11 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "use",
         "The `lease_token` that proves a claim. `--lease` comes before it; `send` and `reply` in another thread ignore it",
     ),
+    (
+        "INBOX_THREAD",
+        "use",
+        "Set by `inbox run` for its command: the thread that it works on",
+    ),
     ("INBOX_TOKEN", "use", "The token that a server asks for"),
     (
         "INBOX_TOKEN_FILE",

@@ -14,7 +14,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
 /// How long something may take that must come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What has been drawn.
 struct Drawn {
@@ -93,7 +93,7 @@ impl Terminal {
         let master = Arc::new(master);
         let (reads, tells) = (Arc::clone(&master), Arc::clone(&drawn));
         std::thread::spawn(move || {
-            let mut bytes = [0; 65536];
+            let mut bytes = vec![0; 65536];
             loop {
                 let count = match rustix::io::read(&*reads, &mut bytes) {
                     Ok(count) if count > 0 => count,

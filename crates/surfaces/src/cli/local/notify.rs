@@ -1,5 +1,6 @@
 //! `notify`: tells people elsewhere of what is urgent and of questions, and sums up the rest.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::record::Millis;
 use inbox_core::text::visible;
-use inbox_core::{Code, Refusal};
+use inbox_core::{AgentKind, Code, Refusal};
 use inbox_ops::{Cell, Inbox, Notice, Page};
 use inbox_store::{Location, NoticesWaiting, ReachRow, Store};
 use serde_json::{Value, json};
@@ -109,9 +110,9 @@ pub(super) fn beside(location: &Location) -> Result<Option<(Keeper, Vec<String>)
     Ok(keeper.map(|keeper| (keeper, reaches)))
 }
 
-/// Says what fails, now and then.
+/// Says what fails, of each way now and then.
 fn complaints(who: &'static str) -> Told {
-    let last: Mutex<Option<Instant>> = Mutex::new(None);
+    let last: Mutex<BTreeMap<String, Instant>> = Mutex::default();
     Arc::new(move |reach, event| {
         let problem = match event {
             Event::Notice(_, Ok(())) => return,
@@ -119,12 +120,15 @@ fn complaints(who: &'static str) -> Told {
             Event::Store(refusal) => refusal.message.clone(),
         };
         let Ok(mut last) = last.lock() else { return };
-        if last.is_none_or(|last| last.elapsed() >= COMPLAINT) {
-            *last = Some(Instant::now());
-            let reach = reach.shown();
+        let shown = reach.shown();
+        let is_time = last
+            .get(&shown)
+            .is_none_or(|last| last.elapsed() >= COMPLAINT);
+        if is_time {
             complain(&format!(
-                "{who}: {reach} does not work now: {problem}; inbox notify --status says what waits"
+                "{who}: {shown} does not work now: {problem}; inbox notify --status says what waits"
             ));
+            last.insert(shown, Instant::now());
         }
     })
 }
@@ -286,12 +290,23 @@ pub(super) fn findings(store: &Store) -> Vec<Finding> {
             }];
         }
     };
-    let rows = store.read(|tx| Ok((tx.now(), tx.reaches()?)));
-    let (now, rows) = rows.unwrap_or((Millis(0), Vec::new()));
-    reaches
-        .iter()
-        .map(|reach| finding(reach, now, &rows))
-        .collect()
+    let rows = store.read(|tx| {
+        let mut strangers = Vec::new();
+        for person in config.notify.people.iter().filter(|_| !reaches.is_empty()) {
+            let found = tx.agent(person)?;
+            if found.is_none_or(|row| row.kind != AgentKind::Human) {
+                strangers.push(person.to_string());
+            }
+        }
+        Ok((tx.now(), tx.reaches()?, strangers))
+    });
+    let (now, rows, strangers) = rows.unwrap_or((Millis(0), Vec::new(), Vec::new()));
+    let named = strangers.into_iter().map(|name| Finding {
+        message: format!("{name} is to be told, and is no person on the roster"),
+        problem: Some(format!("inbox agent add {name} --kind human")),
+    });
+    let reaches = reaches.iter().map(|reach| finding(reach, now, &rows));
+    reaches.chain(named).collect()
 }
 
 fn finding(reach: &Reach, now: Millis, rows: &[(ReachRow, NoticesWaiting)]) -> Finding {
