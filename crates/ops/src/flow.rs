@@ -17,7 +17,7 @@ use crate::search::When;
 const USUAL: i64 = 3_600_000;
 
 /// How many events are looked at: the newest. More would take longer than a page may.
-const MOST: i64 = 20_000;
+const MOST: i64 = 10_000;
 
 /// Into how many parts the time is cut.
 const PARTS: usize = 48;

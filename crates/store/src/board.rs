@@ -1,6 +1,6 @@
 //! What pages show of everything at once, each asked for in few statements: how many there are may not tell by how long it takes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use inbox_core::{Address, AgentName, Event, EventId, Message, Mode, ThreadId};
 
@@ -27,15 +27,24 @@ impl Tx<'_> {
     /// Every role, every tag and the address of all, as far as they were ever used, by name.
     pub fn heard(&mut self, most: i64) -> Result<Vec<Heard>, StoreError> {
         let [role, tag, all] = [Mode::Role, Mode::Tag, Mode::Broadcast].map(Mode::code);
-        let params = [role.into(), tag.into(), all.into(), most.into()];
-        let mut found = Vec::new();
-        for mut row in self.rows(&sql::LATEST_POSTS, &params)? {
-            let text = row.text()?;
-            let address = Address::from_stored(&text)
-                .map_err(|_| StoreError::Unreadable(format!("the address {text:?}")))?;
-            found.push((address, row.maybe_int()?.max(row.maybe_int()?)));
+        let mut found: BTreeMap<Address, Option<i64>> = BTreeMap::new();
+        for is_acked in [0, 1] {
+            let params = [
+                is_acked.into(),
+                role.into(),
+                tag.into(),
+                all.into(),
+                most.into(),
+            ];
+            for mut row in self.rows(&sql::LATEST_POSTS, &params)? {
+                let text = row.text()?;
+                let address = Address::from_stored(&text)
+                    .map_err(|_| StoreError::Unreadable(format!("the address {text:?}")))?;
+                let latest = found.entry(address).or_default();
+                *latest = (*latest).max(row.maybe_int()?);
+            }
         }
-        let events: Vec<i64> = found.iter().filter_map(|(_, event)| *event).collect();
+        let events: Vec<i64> = found.values().filter_map(|event| *event).collect();
         let mut messages = HashMap::new();
         for some in events.chunks(LOADED) {
             let mut params = [Param::Null; LOADED];

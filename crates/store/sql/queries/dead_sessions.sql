@@ -1,3 +1,4 @@
+-- differs: SQLite takes the tables as they are named; PostgreSQL would begin with all mail, for the order.
 -- What was for a session that ended, or has not been seen since $1, and was read by nobody. Sessions come first: each has little
 -- mail of its own, and there is much mail.
 SELECT m.*, d.address, s.changed_at

@@ -1,4 +1,5 @@
--- differs: each address is looked at by itself and the whole is cut off: which are the same is told only of all that was found.
+-- differs: each address is looked at by itself and the whole is cut off, with some to spare: which came by two addresses is told only
+-- of all that was found.
 SELECT a.name,
        (SELECT LEAST(COUNT(DISTINCT k.entry_no), CAST($3 AS BIGINT))
           FROM (SELECT u.entry_no
@@ -19,6 +20,6 @@ SELECT a.name,
                                                WHERE t.thread_no = e.thread_no AND t.opened_by_kind = 1
                                                  AND t.holder_no <> r.agent_no))
                         LIMIT $3) u
-                 LIMIT $3 * 4) k)
+                 LIMIT $3 + $3 / 2) k)
   FROM agents a
  WHERE CAST($4 AS TEXT) IS NULL OR $4 LIKE '% ' || a.name || ' %'
