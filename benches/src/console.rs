@@ -77,15 +77,16 @@ pub(crate) fn measure(lab: &Lab, report: &mut Report) -> Outcome<()> {
     let begun = Instant::now();
     let crowd = crowd::fill(&location, Size::WHOLE)?;
     say(&format!("a busy store, made in {:.0?}", begun.elapsed()));
-    let guest = Guest::enter(lab, &db, &location)?;
-    guest.see("SQLite", &pages(&crowd), report)?;
-    guest.look_on("SQLite", &pages(&crowd), report)?;
-    drop(guest);
+    // Before sends are measured, which leave many threads behind.
     let cluster = Cluster::durable(&lab.folder("console-postgres")?);
     let url = cluster.url("console");
     let there = Location::parse(&url);
     inbox_store::move_store(&location, &there, &mut |_| (), &mut || Ok(()))?;
     cluster.psql("VACUUM ANALYZE");
+    let guest = Guest::enter(lab, &db, &location)?;
+    guest.see("SQLite", &pages(&crowd), report)?;
+    guest.look_on("SQLite", &pages(&crowd), report)?;
+    drop(guest);
     let guest = Guest::enter(lab, Path::new(&url), &there)?;
     guest.see("PostgreSQL", &pages(&crowd), report)?;
     guest.look_on("PostgreSQL", &pages(&crowd), report)
