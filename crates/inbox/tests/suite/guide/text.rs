@@ -83,7 +83,7 @@ fn words(text: &str) -> Vec<&str> {
 
 /// The text without what differs from run to run: tokens, times, ages, UUIDs, hashes and folders.
 pub(crate) fn blurred(text: &str) -> String {
-    words(text)
+    let blurred: String = words(text)
         .into_iter()
         .map(|word| match word {
             _ if word.starts_with("lse_") => "<token>",
@@ -96,10 +96,23 @@ pub(crate) fn blurred(text: &str) -> String {
             _ if is_hash(word) => "<hash>",
             _ => word,
         })
-        .collect()
+        .collect();
+    without_durations(&blurred)
 }
 
-/// Whether the word looks like the pattern, in which `0` is any digit.
+/// The text without how long a run took.
+fn without_durations(text: &str) -> String {
+    const NAME: &str = "\"duration_seconds\":";
+    let mut parts = text.split(NAME);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+        out.push_str(NAME);
+        out.push_str(part.trim_start_matches(is_digit));
+    }
+    out
+}
+
 fn is_like(word: &str, pattern: &str) -> bool {
     word.len() == pattern.len()
         && word.bytes().zip(pattern.bytes()).all(|(found, wanted)| {
@@ -189,6 +202,13 @@ mod tests {
             blurred("msg_4 lead answer:  Use it  0s until 09:28 UTC (in 15m)")
         );
         assert_ne!(blurred("schema 3"), blurred("schema 4"));
+        let took = |seconds: &str| {
+            blurred(&format!(
+                "{{\"duration_seconds\":{seconds},\"attempts\":1}}"
+            ))
+        };
+        assert_eq!(took("0.022"), took("1"));
+        assert!(took("0.022").contains("\"attempts\":1"));
     }
 
     #[test]
