@@ -6,7 +6,7 @@
 //! in time that the lease still holds. What the command's children leave behind becomes a child of the guardian, so that
 //! none of it is out of reach.
 //!
-//! It is this program again, called by [`GUARD`] and for the last step before the command by [`LAUNCH`].
+//! It is this program again, called by [`GUARD`] and for the last step before the command by another name.
 
 mod launch;
 mod order;
