@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::fetch::page_limit;
 use crate::helper;
 use crate::page::{Cell, Page};
 
@@ -163,8 +164,7 @@ impl Operation for MemorySearch {
     type Answer = Memories;
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Memories, Refusal> {
-        let most = self.limit.unwrap_or(USUAL);
-        limit::in_range("--limit", most, 1, limit::PAGE_MAX)?;
+        let most = page_limit(self.limit.or(Some(USUAL)))?;
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         recall(inbox, caller.agent()?, &self.query, most)
     }
@@ -177,8 +177,7 @@ impl Operation for MemoryList {
     type Answer = Memories;
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Memories, Refusal> {
-        let most = self.limit.unwrap_or(USUAL);
-        limit::in_range("--limit", most, 1, limit::PAGE_MAX)?;
+        let most = page_limit(self.limit.or(Some(USUAL)))?;
         let agent = caller.agent()?;
         inbox.read(|tx| {
             let rows = match tx.find_agent(agent)? {
