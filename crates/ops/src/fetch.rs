@@ -107,10 +107,7 @@ pub(crate) fn page(
     rows.truncate(limit);
     let mut next_event_id = newest;
     if truncated {
-        next_event_id = EventId(0);
-        for row in &rows {
-            next_event_id = next_event_id.max(tx.latest_event(row.thread.thread_id)?);
-        }
+        next_event_id = tx.latest_event(rows.iter().map(|row| row.thread.thread_id))?;
     }
     let threads = rows.into_iter().map(|row| row.thread).collect();
     Ok(Threads {

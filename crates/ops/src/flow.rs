@@ -368,17 +368,15 @@ fn latest<'a>(lives: &'a [Life<'a>]) -> Vec<&'a Life<'a>> {
 }
 
 fn bars(tx: &mut Tx<'_>, lives: &[Life<'_>]) -> Result<Vec<Bar>, Abort> {
-    let mut bars = Vec::new();
-    for life in latest(lives) {
-        let row = tx.load_thread(life.thread)?;
-        bars.push(Bar {
-            thread_id: life.thread,
-            subject: row.map(|row| row.thread.subject).unwrap_or_default(),
-            run_id: life.piece.run.clone(),
-            steps: life.steps.clone(),
-        });
-    }
-    Ok(bars)
+    let shown = latest(lives);
+    let mut subjects = tx.subjects(shown.iter().map(|life| life.thread))?;
+    let bars = shown.into_iter().map(|life| Bar {
+        thread_id: life.thread,
+        subject: subjects.remove(&life.thread).unwrap_or_default(),
+        run_id: life.piece.run.clone(),
+        steps: life.steps.clone(),
+    });
+    Ok(bars.collect())
 }
 
 impl Answer for Flowed {

@@ -1,8 +1,10 @@
 //! `receipts`: how far a message has come.
 
+use std::collections::HashMap;
+
 use inbox_core::record::Millis;
 use inbox_core::{Address, AgentName, Door, EventId, Message, MessageId, Refusal, SessionId, Step};
-use inbox_store::{Abort, Tx};
+use inbox_store::{Abort, ReachedSession, Receipt, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,23 +78,104 @@ impl Operation for Receipts {
 }
 
 /// How far one message has come.
-pub(crate) fn ladder(tx: &mut Tx<'_>, id: MessageId) -> Result<Ladder, Abort> {
-    let newest = tx.newest_event()?;
-    let found = tx.load_message(id)?;
-    let (event, message) = found.ok_or_else(|| no_message(id))?;
-    Ok(Ladder {
-        message_id: message.message_id,
-        to: message.to.clone(),
-        queued_at: message.created_at,
-        expires_at: message.expires_at,
-        receipts: rungs(tx, event, &message)?,
-        next_event_id: newest,
-    })
+fn ladder(tx: &mut Tx<'_>, id: MessageId) -> Result<Ladder, Abort> {
+    let found = tx.load_message(id)?.ok_or_else(|| no_message(id))?;
+    let ladders = ladders(tx, std::slice::from_ref(&found))?;
+    ladders
+        .into_iter()
+        .next()
+        .ok_or_else(|| no_message(id).into())
 }
 
-fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>, Abort> {
+/// How far each of these messages of one thread has come; they are given in the order of their events.
+pub(crate) fn ladders(
+    tx: &mut Tx<'_>,
+    messages: &[(EventId, Message)],
+) -> Result<Vec<Ladder>, Abort> {
+    let (Some((first, message)), Some((last, _))) = (messages.first(), messages.last()) else {
+        return Ok(Vec::new());
+    };
+    let next_event_id = tx.newest_event()?;
+    let span = (*first, *last);
+    let mut receipts: HashMap<MessageId, Vec<Receipt>> = HashMap::new();
+    for (id, receipt) in tx.receipts_between(message.thread_id, span)? {
+        receipts.entry(id).or_default().push(receipt);
+    }
+    let mut acts = Acts {
+        between: tx.acts_between(message.thread_id, span)?,
+        after: tx.acts_after(message.thread_id, *last)?,
+    };
+    acts.between.sort_by_key(|(event, ..)| *event);
+    let mut reach = Reach::default();
+    let mut found = Vec::with_capacity(messages.len());
+    for (event, message) in messages {
+        let taken = receipts.remove(&message.message_id).unwrap_or_default();
+        let mut rungs = rungs(tx, message, taken, &mut reach)?;
+        for rung in &mut rungs {
+            rung.acted_at = acts.first_after(*event, &rung.agent_id);
+            rung.name_last_step();
+        }
+        found.push(Ladder {
+            message_id: message.message_id,
+            to: message.to.clone(),
+            queued_at: message.created_at,
+            expires_at: message.expires_at,
+            receipts: rungs,
+            next_event_id,
+        });
+    }
+    Ok(found)
+}
+
+/// What was done in a thread while some of its messages came, and after the last of them.
+struct Acts {
+    between: Vec<(EventId, AgentName, Millis)>,
+    after: HashMap<AgentName, Millis>,
+}
+
+impl Acts {
+    fn first_after(&self, event: EventId, agent: &AgentName) -> Option<Millis> {
+        let from = self.between.partition_point(|(at, ..)| *at <= event);
+        let here = self.between[from..].iter();
+        let here = here.filter(|(_, who, _)| who == agent).map(|(.., at)| *at);
+        here.chain(self.after.get(agent).copied()).min()
+    }
+}
+
+/// Whom addresses reach now, each asked for once.
+#[derive(Default)]
+struct Reach {
+    agents: HashMap<AgentName, bool>,
+    sessions: HashMap<Address, Vec<ReachedSession>>,
+}
+
+impl Reach {
+    fn knows(&mut self, tx: &mut Tx<'_>, name: &AgentName) -> Result<bool, Abort> {
+        if let Some(&is_known) = self.agents.get(name) {
+            return Ok(is_known);
+        }
+        let is_known = tx.find_agent(name)?.is_some();
+        self.agents.insert(name.clone(), is_known);
+        Ok(is_known)
+    }
+
+    fn sessions(&mut self, tx: &mut Tx<'_>, address: &Address) -> Result<&[ReachedSession], Abort> {
+        if !self.sessions.contains_key(address) {
+            let found = tx.reached_sessions(address, true)?;
+            self.sessions.insert(address.clone(), found);
+        }
+        Ok(self.sessions.get(address).map_or(&[], Vec::as_slice))
+    }
+}
+
+fn rungs(
+    tx: &mut Tx<'_>,
+    message: &Message,
+    receipts: Vec<Receipt>,
+    reach: &mut Reach,
+) -> Result<Vec<Rung>, Abort> {
     let mut found: Vec<Rung> = Vec::new();
-    for receipt in tx.receipts(message.message_id)? {
+    for receipt in receipts {
         let rung = rung(&mut found, &receipt.agent, receipt.session.as_ref());
         let at = Some(receipt.at);
         match receipt.step {
@@ -111,12 +194,13 @@ fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>
     // Those it reaches now and who have not taken any step yet.
     for address in &message.to {
         if let Some(name) = address.bare_name() {
-            if tx.find_agent(&name)?.is_some() && !found.iter().any(|rung| rung.agent_id == name) {
+            let is_there = found.iter().any(|rung| rung.agent_id == name);
+            if !is_there && reach.knows(tx, &name)? {
                 rung(&mut found, &name, None);
             }
             continue;
         }
-        for session in tx.reached_sessions(address, true)? {
+        for session in reach.sessions(tx, address)? {
             let is_sender = session.agent == message.from_agent
                 && message
                     .from_session
@@ -132,20 +216,6 @@ fn rungs(tx: &mut Tx<'_>, event: EventId, message: &Message) -> Result<Vec<Rung>
                 rung(&mut found, &session.agent, Some(&session.session_id));
             }
         }
-    }
-    let acts = tx.acts_after(message.thread_id, event)?;
-    for rung in &mut found {
-        rung.acted_at = acts.get(&rung.agent_id).copied();
-        let steps = [
-            ("acted", rung.acted_at),
-            ("acked", rung.acked_at),
-            ("read", rung.read_at),
-            ("shown", rung.shown_at),
-            ("offered", rung.offered_at),
-        ];
-        let last = steps.iter().find(|(_, at)| at.is_some());
-        let step = last.map_or("queued", |(step, _)| step);
-        step.clone_into(&mut rung.step);
     }
     Ok(found)
 }
@@ -177,6 +247,19 @@ fn rung<'a>(
 }
 
 impl Rung {
+    fn name_last_step(&mut self) {
+        let steps = [
+            ("acted", self.acted_at),
+            ("acked", self.acked_at),
+            ("read", self.read_at),
+            ("shown", self.shown_at),
+            ("offered", self.offered_at),
+        ];
+        let last = steps.iter().find(|(_, at)| at.is_some());
+        last.map_or("queued", |(step, _)| step)
+            .clone_into(&mut self.step);
+    }
+
     /// By which doors it came, in words that follow the step.
     fn told(&self) -> String {
         let said = |word: &str, door: Option<Door>| {

@@ -14,7 +14,7 @@ use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
 use crate::fetch::page_limit;
 use crate::note::thread_of;
 use crate::page::Page;
-use crate::receipts::{Ladder, ladder};
+use crate::receipts::{Ladder, ladders};
 use crate::send::no_message;
 
 /// Show one thread with its whole history
@@ -121,6 +121,11 @@ impl Operation for Show {
             };
             let id = row.thread.thread_id;
             let (numbered, before_event) = self.messages(tx, id)?;
+            let receipts = if self.receipts {
+                ladders(tx, &numbered)?
+            } else {
+                Vec::new()
+            };
             let (came_with, messages): (Vec<_>, Vec<_>) = numbered.into_iter().unzip();
             let artifacts = tx.artifacts(id)?;
             let mut events = Vec::new();
@@ -134,10 +139,6 @@ impl Operation for Show {
             let wires = forms
                 .map(|message| inbox_wire::form(message, &row.thread))
                 .collect();
-            let mut receipts = Vec::new();
-            for message in messages.iter().filter(|_| self.receipts) {
-                receipts.push(ladder(tx, message.message_id)?);
-            }
             Ok(Shown {
                 receipts,
                 wires,
@@ -162,8 +163,7 @@ impl Show {
         let is_whole =
             self.limit.is_none() && self.before_event.is_none() && self.message.is_none();
         if is_whole {
-            let all = tx.messages(thread)?.into_iter();
-            return Ok((all.map(|message| (EventId(0), message)).collect(), None));
+            return Ok((tx.numbered_messages(thread)?, None));
         }
         let newest = self.before_event.unwrap_or(EventId(i64::MAX));
         let page = self.page(tx, thread, newest)?;

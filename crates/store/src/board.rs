@@ -11,8 +11,17 @@ use crate::sql::{self, Sql};
 use crate::tx::Tx;
 use crate::value::Param;
 
-/// How many messages are loaded at once, which is how many numbers the statement takes.
+/// How many numbers a statement takes that asks for several at once.
 const LOADED: usize = 32;
+
+/// The numbers as parameters; what is not filled matches nothing.
+fn listed(numbers: &[i64]) -> [Param<'static>; LOADED] {
+    let mut params = [Param::Null; LOADED];
+    for (param, &number) in params.iter_mut().zip(numbers) {
+        *param = number.into();
+    }
+    params
+}
 
 /// An address that many can hear, and what was said there last.
 #[derive(Debug, Clone)]
@@ -47,11 +56,7 @@ impl Tx<'_> {
         let events: Vec<i64> = found.values().filter_map(|event| *event).collect();
         let mut messages = HashMap::new();
         for some in events.chunks(LOADED) {
-            let mut params = [Param::Null; LOADED];
-            for (param, &event) in params.iter_mut().zip(some) {
-                *param = event.into();
-            }
-            for mut row in self.rows(&sql::MESSAGES_OF_EVENTS, &params)? {
+            for mut row in self.rows(&sql::MESSAGES_OF_EVENTS, &listed(some))? {
                 let _thread = ThreadRow::read(&mut row)?;
                 let (event, message) = row::read_message(&mut row)?;
                 messages.insert(event.0, message);
@@ -104,6 +109,35 @@ impl Tx<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The newest event of all these threads.
+    pub fn latest_event(
+        &mut self,
+        threads: impl Iterator<Item = ThreadId>,
+    ) -> Result<EventId, StoreError> {
+        let keys: Vec<i64> = threads.map(ThreadId::key).collect();
+        let mut latest = 0;
+        for some in keys.chunks(LOADED) {
+            let found = self.one_int(&sql::LATEST_EVENT_OF_THREADS, &listed(some))?;
+            latest = latest.max(found.unwrap_or(0));
+        }
+        Ok(EventId(latest))
+    }
+
+    /// What each of these threads is called.
+    pub fn subjects(
+        &mut self,
+        threads: impl Iterator<Item = ThreadId>,
+    ) -> Result<HashMap<ThreadId, String>, StoreError> {
+        let keys: Vec<i64> = threads.map(ThreadId::key).collect();
+        let mut subjects = HashMap::new();
+        for some in keys.chunks(LOADED) {
+            for mut row in self.rows(&sql::SUBJECTS_OF_THREADS, &listed(some))? {
+                subjects.insert(ThreadId::new(row.int()?), row.text()?);
+            }
+        }
+        Ok(subjects)
     }
 
     /// Threads that are held and blocked on a question, with the question; those whose lease ends first, first.

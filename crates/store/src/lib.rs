@@ -29,6 +29,7 @@ mod open_name;
 mod postgres;
 mod publish;
 mod query;
+mod receipt;
 mod ring;
 mod roster;
 mod row;
@@ -66,7 +67,7 @@ pub use ledger::{
     RecordState, Saying, Spoken, Stuck, TopicBacklog, TopicRow,
 };
 pub use location::Location;
-pub use mail::{Reached, Reader, Receipt};
+pub use mail::{Reached, Reader};
 pub use memory::{MemoryRow, Recalled};
 use midst::Midst;
 pub use moving::{Moved, Progress, known_columns, move_store};
@@ -75,6 +76,7 @@ pub use notice::{NewNotice, NoticeRow, NoticeState, ReachRow, Waiting as Notices
 pub use open::Initialised;
 pub use publish::may_publish;
 pub use query::{EventFilter, Labels, ThreadFilter};
+pub use receipt::Receipt;
 pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
 pub use script::{Script, scripts};

@@ -1,7 +1,5 @@
 //! What is in whose inbox: who is reached by what, what they have read, and what they have handled.
 
-use std::collections::HashMap;
-
 use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use inbox_core::{
@@ -43,23 +41,6 @@ pub struct Reached {
     pub address: Address,
     /// Since when mail to it does not age, because it is a frozen session's own.
     pub frozen_at: Option<Millis>,
-}
-
-/// One step of a message towards one whom it reaches.
-#[derive(Debug, Clone)]
-pub struct Receipt {
-    /// The step.
-    pub step: Step,
-    /// Who took it.
-    pub agent: AgentName,
-    /// From which session.
-    pub session: Option<SessionId>,
-    /// When.
-    pub at: Millis,
-    /// For which address, when it is an acknowledgement.
-    pub address: Option<Address>,
-    /// By which door of the reader's client, where one was named.
-    pub door: Option<Door>,
 }
 
 impl Reader {
@@ -218,9 +199,19 @@ impl Tx<'_> {
         before: EventId,
         limit: i64,
     ) -> Result<Vec<(EventId, Message)>, StoreError> {
-        let Some(address_no) = self.find_address(address)? else {
-            return Ok(Vec::new());
-        };
+        match self.find_address(address)? {
+            Some(address_no) => self.posted_at(address_no, before, limit),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The same, of an address whose key is known.
+    pub fn posted_at(
+        &mut self,
+        address_no: i64,
+        before: EventId,
+        limit: i64,
+    ) -> Result<Vec<(EventId, Message)>, StoreError> {
         let mut found = Vec::new();
         for is_acked in [0, 1] {
             let params = [
@@ -341,45 +332,6 @@ impl Tx<'_> {
         Ok(Some((row.int()? == 1, row.maybe_int()?.map(Millis))))
     }
 
-    /// Every receipt of a message, oldest first.
-    pub fn receipts(&mut self, message: MessageId) -> Result<Vec<Receipt>, StoreError> {
-        let mut rows = self.rows(&sql::RECEIPTS_OF, &[message.key().into()])?;
-        rows.iter_mut()
-            .map(|row| {
-                let step = row.word(Step::from_code)?;
-                let agent = row.parsed()?;
-                let session = row.maybe_text()?.and_then(|id| id.parse().ok());
-                let at = Millis(row.int()?);
-                let address = row
-                    .maybe_text()?
-                    .and_then(|text| Address::from_stored(&text).ok());
-                // A newer program may know more doors.
-                let door = row.maybe_int()?.and_then(Door::from_code);
-                Ok(Receipt {
-                    step,
-                    agent,
-                    session,
-                    at,
-                    address,
-                    door,
-                })
-            })
-            .collect()
-    }
-
-    /// When each agent first did something in a thread after an event, other than acknowledging.
-    pub fn acts_after(
-        &mut self,
-        thread: inbox_core::ThreadId,
-        after: EventId,
-    ) -> Result<HashMap<AgentName, Millis>, StoreError> {
-        let params = [thread.key().into(), after.0.into()];
-        let mut rows = self.rows(&sql::ACTS_AFTER, &params)?;
-        rows.iter_mut()
-            .map(|row| Ok((row.parsed()?, Millis(row.int()?))))
-            .collect()
-    }
-
     /// Who wrote a message, by key, and how many messages it follows from.
     pub fn spoken(&mut self, message: MessageId) -> Result<Option<(i64, i64)>, StoreError> {
         self.first(&sql::SPOKEN, &[message.key().into()])?
@@ -439,7 +391,7 @@ pub(crate) fn parts(mode: Mode) -> &'static [bool] {
     }
 }
 
-fn read_reached(row: &mut crate::value::Row) -> Result<Reached, StoreError> {
+fn read_reached(row: &mut Row) -> Result<Reached, StoreError> {
     let address_no = row.int()?;
     let mode = Tx::mode_of(row.int()?)?;
     let text = row.text()?;

@@ -254,19 +254,20 @@ impl Tx<'_> {
         self.threads(&sql::THREADS_BY_REF, &params)
     }
 
-    /// The newest event of a thread.
-    pub fn latest_event(&mut self, thread: ThreadId) -> Result<EventId, StoreError> {
-        Ok(EventId(
-            self.one_int(&sql::LATEST_EVENT_OF_THREAD, &[thread.key().into()])?
-                .unwrap_or(0),
-        ))
-    }
-
     /// Every message of a thread, oldest first.
     pub fn messages(&mut self, thread: ThreadId) -> Result<Vec<Message>, StoreError> {
-        let mut rows = self.rows(&sql::MESSAGES_OF_THREAD, &[thread.key().into()])?;
-        rows.iter_mut()
-            .map(|row| row::read_message(row).map(|(_, message)| message))
+        let numbered = self.numbered_messages(thread)?.into_iter();
+        Ok(numbered.map(|(_, message)| message).collect())
+    }
+
+    /// The same, each with its event.
+    pub fn numbered_messages(
+        &mut self,
+        thread: ThreadId,
+    ) -> Result<Vec<(EventId, Message)>, StoreError> {
+        self.rows(&sql::MESSAGES_OF_THREAD, &[thread.key().into()])?
+            .iter_mut()
+            .map(row::read_message)
             .collect()
     }
 

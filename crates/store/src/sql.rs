@@ -42,7 +42,7 @@ macro_rules! with {
     ($database:ident thread_rows) => { concat!("WITH ", view!(thread_rows), "\n") };
     ($database:ident connection_rows) => { concat!("WITH ", view!(connection_rows), "\n") };
     ($database:ident proposal_rows) => { concat!("WITH ", view!(proposal_rows), "\n") };
-    ($database:ident readers) => { concat!("WITH ", view!(readers), "\n") };
+    ($database:ident readers) => { concat!("WITH ", view!(readers $database), "\n") };
     ($database:ident session_rows) => { concat!("WITH ", view!(session_rows), "\n") };
     ($database:ident thread_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(thread_rows), "\n") };
     (sqlite thread_rows reach log) => {
@@ -52,11 +52,11 @@ macro_rules! with {
     (sqlite message_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(message_rows), "\n") };
     (postgres message_rows) => { concat!("WITH ", view!(message_rows), "\n") };
     (sqlite event_rows reach) => {
-        concat!("WITH ", view!(reach), ", ", view!(log sqlite), ", ", view!(event_rows), "\n")
+        concat!("WITH ", view!(reach), ", ", view!(log sqlite), ", ", view!(event_rows sqlite), "\n")
     };
-    (postgres event_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(event_rows), "\n") };
-    (sqlite event_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(event_rows), "\n") };
-    (postgres event_rows) => { concat!("WITH ", view!(event_rows), "\n") };
+    (postgres event_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(event_rows postgres), "\n") };
+    (sqlite event_rows) => { concat!("WITH ", view!(log sqlite), ", ", view!(event_rows sqlite), "\n") };
+    (postgres event_rows) => { concat!("WITH ", view!(event_rows postgres), "\n") };
     (sqlite delivered log) => { concat!("WITH ", view!(log sqlite), ", ", view!(delivered sqlite), "\n") };
     (postgres delivered log) => { concat!("WITH ", view!(delivered postgres), "\n") };
     (sqlite delivered message_rows) => {
@@ -85,28 +85,34 @@ macro_rules! with {
 }
 
 macro_rules! view {
-    (log sqlite) => {
-        concat!("log AS (", include_str!("../sql/views/log.sqlite.sql"), ")")
-    };
-    (delivered sqlite) => {
-        concat!(
-            "delivered AS (",
-            include_str!("../sql/views/delivered.sqlite.sql"),
-            ")"
-        )
-    };
-    (delivered postgres) => {
-        concat!(
-            "delivered AS (",
-            include_str!("../sql/views/delivered.postgres.sql"),
-            ")"
-        )
-    };
-    // Asked again and again by one statement, and made once.
-    (readers) => {
+    // Asked again and again by one statement, and made once. What is one's own comes first and what is a role's last: of that much is
+    // for others, and whoever counts stops early. Without the limit, SQLite would take the order for a wish.
+    (readers sqlite) => {
         concat!(
             "readers AS MATERIALIZED (",
             include_str!("../sql/views/readers.sql"),
+            " ORDER BY r.mode <> 1, r.mode = 2 LIMIT 1000000000)"
+        )
+    };
+    // PostgreSQL finds those of one agent by its indexes.
+    (readers postgres) => {
+        concat!(
+            "readers AS NOT MATERIALIZED (",
+            include_str!("../sql/views/readers.sql"),
+            ")"
+        )
+    };
+    ($name:ident $database:ident) => {
+        concat!(
+            stringify!($name),
+            " AS (",
+            include_str!(concat!(
+                "../sql/views/",
+                stringify!($name),
+                ".",
+                stringify!($database),
+                ".sql"
+            )),
             ")"
         )
     };
@@ -209,10 +215,10 @@ statements! {
         ASKED_THREADS "asked_threads" reads message_rows thread_rows,
         HAS_UNREAD "has_unread",
         LIST_THREADS "list_threads" reads thread_rows reach,
-        LIST_CHANGED "list_changed" reads thread_rows reach log,
         NEWEST_EVENT "newest_event" reads log,
         EVENT_OF_ENTRY "event_of_entry" reads log,
-        LATEST_EVENT_OF_THREAD "latest_event_of_thread" reads log,
+        SUBJECTS_OF_THREADS "subjects_of_threads",
+        LATEST_EVENT_OF_THREADS "latest_event_of_threads" reads log,
         MESSAGES_OF_THREAD "messages_of_thread" reads message_rows,
         NEWEST_OF_THREAD "newest_of_thread" reads message_rows,
         NEWEST_EVENTS_OF_THREAD "newest_events_of_thread" reads event_rows,
@@ -255,7 +261,9 @@ statements! {
         SET_BOOKMARK "set_bookmark",
         INSERT_RECEIPT "insert_receipt",
         RECEIPTS_OF "receipts_of",
+        RECEIPTS_BETWEEN "receipts_between" reads log,
         ACTS_AFTER "acts_after" reads log,
+        ACTS_BETWEEN "acts_between" reads log,
         SHIFT_DELIVERIES "shift_deliveries",
         SHIFT_RECIPIENTS "shift_recipients",
         SHIFT_ENTRIES "shift_entries",
@@ -419,6 +427,7 @@ statements! {
         INSERT_DELIVERY "insert_delivery" "insert_delivery",
         UPDATE_THREAD "update_thread" "update_thread",
         DEAD_SESSIONS "dead_sessions" "dead_sessions" reads delivered message_rows,
+        LIST_CHANGED "list_changed" "list_changed" reads thread_rows reach log,
         UNREAD_OF_AGENTS "unread_of_agents" "unread_of_agents" reads readers,
         QUEUED "queued" "queued" reads thread_rows,
         TAKE_QUEUED "queued" "take_queued" reads thread_rows,

@@ -27,7 +27,7 @@ impl Inbox {
             let before = before.unwrap_or(EventId(i64::MAX));
             let mut found: Vec<(EventId, Message)> = Vec::new();
             for reached in &reader.addresses {
-                for (event, message) in tx.posted_to(&reached.address, before, limit + 1)? {
+                for (event, message) in tx.posted_at(reached.address_no, before, limit + 1)? {
                     // Its own words to a channel, and what came by several addresses.
                     let is_known = found.iter().any(|(other, _)| *other == event);
                     if !is_known && message.from_agent != *agent {

@@ -1,3 +1,4 @@
+-- differs: SQLite is told by a sign what to begin with, and has no LATERAL.
 -- Threads with an event after a cursor, those that changed longest ago first, so that a page that is
 -- cut short can go on where it ended. Filters as in list_threads. The sign has SQLite read what is new, and not all in the order of
 -- threads.

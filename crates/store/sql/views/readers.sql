@@ -1,6 +1,5 @@
 -- By what addresses each agent is reached, as reach and unread_rows have it for who reads without a session, and how far it has
--- read each. $1 is now; sessions seen since $2 are alive. What is one's own comes first and what is a role's last: of that much
--- is for others, and whoever counts stops early. Without the limit, SQLite would take the order for a wish.
+-- read each. $1 is now; sessions seen since $2 are alive.
 SELECT r.agent_no, r.address_no, r.mode, r.own, COALESCE(r.since, CAST($1 AS BIGINT)) AS now,
        COALESCE((SELECT MAX(b.read_to) FROM bookmarks b WHERE b.agent_no = r.agent_no AND b.address_no = r.address_no), 0) AS read_to
   FROM (SELECT a.agent_no, d.address_no, 1 AS mode, CAST(NULL AS TEXT) AS own, CAST(NULL AS BIGINT) AS since FROM agents a JOIN addresses d ON d.address = a.name
@@ -11,5 +10,3 @@ SELECT r.agent_no, r.address_no, r.mode, r.own, COALESCE(r.since, CAST($1 AS BIG
                CASE WHEN s.state = 2 AND s.address_no = d.address_no THEN s.changed_at END
           FROM sessions s JOIN memberships m ON m.session_no = s.session_no JOIN addresses d ON d.address_no = m.address_no
          WHERE (s.state = 1 AND s.seen_at > $2) OR s.state = 2) r
- ORDER BY r.mode <> 1, r.mode = 2
- LIMIT 1000000000

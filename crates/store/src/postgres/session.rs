@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 use super::wire::{Answered, Columns, Reply, Request, Wire};
@@ -20,8 +21,11 @@ static BEGIN_WRITE: Sql = Sql::only_postgres(
 static COMMIT: Sql = Sql::only_postgres("commit", "COMMIT");
 pub(super) static ROLLBACK: Sql = Sql::only_postgres("rollback", "ROLLBACK");
 
-/// The statements that are worth a plan that is kept: those of every write, which find rows by key or walk an index in a
-/// fixed order. Others join, and the best way depends on how large the tables are by now.
+/// How long the plan of a statement that joins is kept: the best way depends on how large the tables are by now.
+const PLANNED: Duration = Duration::from_mins(1);
+
+/// The statements whose plan is kept from the first: those of every write, which find rows by key or walk an index in a
+/// fixed order. Others are worth one when they are asked again.
 const KEPT: &[&str] = &[
     "begin_read",
     "begin_write",
@@ -53,6 +57,10 @@ const KEPT: &[&str] = &[
     "remember",
 ];
 
+fn is_kept(name: &str) -> bool {
+    KEPT.contains(&name)
+}
+
 /// What waits to be sent.
 #[derive(Debug)]
 pub(super) enum Item {
@@ -74,6 +82,8 @@ pub(super) struct Session {
     statements: HashMap<&'static str, Known>,
     /// How many names were given: none is given twice.
     named: u32,
+    /// Since when statements that join have their plans.
+    planned: Instant,
     pub(super) transactions: u32,
     /// Whether the server process is ours alone, as far as was seen.
     pub(super) is_own: bool,
@@ -88,6 +98,7 @@ impl Session {
             wire,
             statements: HashMap::new(),
             named: 0,
+            planned: Instant::now(),
             transactions: 0,
             is_own: false,
             is_settled: false,
@@ -100,6 +111,9 @@ impl Session {
         items: &[Item],
         schema: &str,
     ) -> (Vec<Vec<Row>>, usize, Option<Failure>) {
+        if let Err(failure) = self.renew_plans() {
+            return (Vec::new(), 0, Some(failure));
+        }
         let mut requests: Vec<Request<'_>> = Vec::with_capacity(items.len() * 2);
         // Which item a request is of, and whether its rows are wanted.
         let mut of: Vec<(usize, bool, &'static Sql)> = Vec::with_capacity(items.len() * 2);
@@ -131,7 +145,8 @@ impl Session {
             };
             let known = self.statements.entry(sql.name).or_default();
             let is_parsed = known.name.is_some();
-            if self.is_settled && !is_parsed && KEPT.contains(&sql.name) {
+            let is_again = known.columns.is_some();
+            if self.is_settled && !is_parsed && (is_again || is_kept(sql.name)) {
                 self.named += 1;
                 known.name = Some(format!("s{}", self.named).into());
             }
@@ -172,6 +187,23 @@ impl Session {
         (answers, done, failure)
     }
 
+    /// Has statements that join planned anew, when their time has come. What the server forgets goes ahead of all else, where no
+    /// failure can keep it.
+    fn renew_plans(&mut self) -> Result<(), Failure> {
+        if self.planned.elapsed() < PLANNED {
+            return Ok(());
+        }
+        self.planned = Instant::now();
+        for (name, known) in &mut self.statements {
+            if !is_kept(name)
+                && let Some(named) = known.name.take()
+            {
+                self.wire.forget(&named)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the server knows statements of ours by name.
     pub(super) fn has_names(&self) -> bool {
         self.statements.values().any(|known| known.name.is_some())
@@ -209,6 +241,9 @@ pub(super) fn settings(schema: &str) -> String {
          SET synchronous_commit = on;\n\
          SET row_security = off;\n\
          SET enable_seqscan = off;\n\
+         SET enable_hashjoin = off;\n\
+         SET enable_mergejoin = off;\n\
+         SET random_page_cost = 1.1;\n\
          SET jit = off;\n\
          SET plan_cache_mode = force_generic_plan"
     )

@@ -88,6 +88,11 @@ impl Wire {
         Ok(self.stream.set_read_timeout(limit)?)
     }
 
+    /// Has the server forget a statement, with what is sent next.
+    pub(super) fn forget(&mut self, name: &str) -> Result<(), Failure> {
+        Ok(frontend::close(b'S', name, &mut self.out)?)
+    }
+
     /// Runs statements in one round trip. The first that fails ends them: those behind it are not run.
     pub(super) fn pipeline(&mut self, requests: &[Request<'_>]) -> Answered {
         let mut answered = Answered {

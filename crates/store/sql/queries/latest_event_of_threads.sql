@@ -1,0 +1,4 @@
+-- The newest event of these threads. A list of fixed length is one text on both databases.
+SELECT MAX((SELECT MAX(l.event_id) FROM log l WHERE l.thread_no = t.thread_no)) FROM threads t
+ WHERE t.thread_no IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                       $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
