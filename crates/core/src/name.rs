@@ -19,6 +19,16 @@ impl AgentName {
         &self.0
     }
 
+    /// The name under which inbox itself speaks.
+    pub fn system() -> Self {
+        AgentName(SYSTEM.to_owned())
+    }
+
+    /// Whether it is inbox itself.
+    pub fn is_system(&self) -> bool {
+        self.0 == SYSTEM
+    }
+
     /// The name by which an agent outside is known here: that of its account on the ledger.
     pub fn of_account(account: &str) -> Result<Self, Refusal> {
         let name: AgentName = format!("{OUTSIDE}{account}").parse()?;
@@ -57,7 +67,9 @@ impl AgentName {
 const OUTSIDE: &str = "account-";
 
 /// Names that belong to nobody who asks for them: the person, inbox itself, its runner, and everybody.
-pub const RESERVED: [&str; 4] = ["human", "system", "runner", "all"];
+pub const RESERVED: [&str; 4] = ["human", SYSTEM, "runner", "all"];
+
+const SYSTEM: &str = "system";
 
 /// The reserved name that a text is, or could be taken for: in another case, with spaces or
 /// separators, or in letters that look the same.

@@ -329,7 +329,7 @@ impl Operation for AgentRemove {
 pub(crate) fn as_roster(caller: &Caller) -> Caller {
     let mut caller = caller.clone();
     if caller.agent.is_none() && caller.lease.is_none() && caller.session.is_none() {
-        caller.agent = "system".parse().ok();
+        caller.agent = Some(AgentName::system());
     }
     caller
 }

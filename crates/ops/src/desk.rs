@@ -81,7 +81,7 @@ impl AskSort {
         let named = message.message_type.as_deref().unwrap_or_default();
         let begins = |word: &str| named == word || named.starts_with(&format!("{word}."));
         // Only this program asks about the ledger: whoever else uses its words has a question like any other.
-        let is_own = message.from_agent.as_str() == "system";
+        let is_own = message.from_agent.is_system();
         if begins(GATE) || (is_own && begins(TRANSACTION)) {
             AskSort::Approval
         } else if is_own && begins(CONNECTION) {

@@ -169,7 +169,7 @@ impl Inbox {
     /// Tells the person of a circle, once in a while for each thread. Gives the refusal on.
     pub(crate) fn tell_human(&self, refusal: Refusal) -> Refusal {
         let told = self.store().write(|tx| {
-            let system: AgentName = "system".parse()?;
+            let system = AgentName::system();
             let window = tx.now().0 / (self.config().guard.window_minutes.max(1) * 60_000);
             let thread = refusal.details.get("thread_id").and_then(|id| id.as_str());
             let key = format!("guard {} {window}", thread.unwrap_or(&refusal.message));

@@ -164,7 +164,7 @@ fn acknowledge(tx: &mut Tx<'_>, waiting: &Intake, to_agent: Option<String>) -> R
     let agent = match (&session, address.bare_name()) {
         (Some(session), _) => session.session.agent_id.clone(),
         (None, Some(name)) => name,
-        (None, None) => "system".parse()?,
+        (None, None) => AgentName::system(),
     };
     let agent_no = tx.ensure_agent(&agent)?;
     let reader = Reader {

@@ -136,7 +136,7 @@ impl Operation for Prompt {
         let work = said.next();
         // How far the work was is no news to the one who does it, and notices repeat what others said.
         let is_news = |said: &Mail<'_>| {
-            said.message.kind != Kind::Progress && said.message.from_agent.as_str() != "system"
+            said.message.kind != Kind::Progress && !said.message.from_agent.is_system()
         };
         let mut history: Vec<Mail<'_>> = said.filter(is_news).collect();
         let before = history.len().saturating_sub(SAID);

@@ -192,7 +192,7 @@ fn say(
     row: ThreadRow,
     notice: NewMessage,
 ) -> Result<ThreadRow, Abort> {
-    let system: AgentName = "system".parse()?;
+    let system = AgentName::system();
     tx.ensure_agent_of(&system, AgentKind::System)?;
     let caller = Caller::local(Some(system.clone()));
     let command = Command::Append(Kind::Event);

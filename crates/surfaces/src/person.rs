@@ -61,9 +61,6 @@ pub(crate) fn wanted(sort: AskSort) -> (&'static str, &'static [Button]) {
 /// An answer that needs no writing: its word, and what its button says.
 pub(crate) type Button = (&'static str, &'static str);
 
-/// Who this program is, when it says something by itself.
-pub(crate) const SYSTEM: &str = "system";
-
 /// The answers to a question that need no writing. Only what can be read can be signed.
 pub(crate) fn answers(ask: &Ask) -> Vec<Button> {
     let (_, usual) = wanted(ask.sort);
@@ -81,7 +78,7 @@ pub(crate) fn answers(ask: &Ask) -> Vec<Button> {
 
 /// Whether this program asks for a signature. What another calls so is a message like any other.
 pub(crate) fn is_transaction(message: &Message) -> bool {
-    message.from_agent.as_str() == SYSTEM
+    message.from_agent.is_system()
         && message.message_type.as_deref() == Some("transaction.approval")
 }
 

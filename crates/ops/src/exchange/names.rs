@@ -3,13 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use inbox_core::Address;
+use inbox_core::name::RESERVED;
 use sha2::{Digest, Sha256};
 
 /// The longest name.
 const LONGEST: usize = 64;
-
-/// Names that mean something here, and so are not given to what merely has the same name elsewhere.
-const RESERVED: [&str; 4] = ["human", "system", "runner", "all"];
 
 /// The names of one source. The same foreign name always becomes the same name.
 pub(super) struct Names {

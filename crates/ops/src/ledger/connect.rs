@@ -107,7 +107,7 @@ impl Inbox {
         kind: Kind,
         payload: Value,
     ) -> Result<ThreadId, Abort> {
-        let system: AgentName = "system".parse()?;
+        let system = AgentName::system();
         tx.ensure_agent_of(&system, AgentKind::System)?;
         self.post(tx, place, (&system, Auth::Local), to, line, kind, payload)
     }

@@ -125,7 +125,7 @@ pub(super) fn confirm(
     if topic.place == TopicPlace::Role {
         return Ok(());
     }
-    let system: AgentName = "system".parse()?;
+    let system = AgentName::system();
     step(tx, row, &system, Command::Confirm, None)?;
     Ok(())
 }

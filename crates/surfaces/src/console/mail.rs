@@ -71,7 +71,7 @@ pub(super) fn subject(thread: &Thread) -> Html {
 
 /// Whether it is proven who says it. What this program itself says nobody else can: its name is reserved.
 pub(super) fn is_proven(message: &Message) -> bool {
-    message.verified || message.from_agent.as_str() == person::SYSTEM
+    message.verified || message.from_agent.is_system()
 }
 
 /// What a message says: its line, and its text laid out. A text that begins with the line says it once.
@@ -230,7 +230,7 @@ impl AskCard {
             class,
             subject: subject(&ask.thread),
             who: agent(ask.waiting.as_str()),
-            is_waiting: ask.waiting.as_str() != person::SYSTEM,
+            is_waiting: !ask.waiting.is_system(),
             since: ago(ask.since, visit.now),
             lease: ask.lease_until.map(|until| left(until, visit.now)),
             // Said once is enough.

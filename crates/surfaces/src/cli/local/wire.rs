@@ -128,7 +128,7 @@ fn new(name: &str, context: &Context) -> Result<Ended, Refusal> {
     })?;
     let sender: AgentName = match &context.agent {
         Some(agent) => agent.clone(),
-        None => "system".parse()?,
+        None => AgentName::system(),
     };
     let now = jiff::Timestamp::now().into();
     let template = inbox_wire::template(wire_type, now, &sender);
