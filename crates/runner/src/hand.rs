@@ -1,6 +1,7 @@
 //! One thread in hand: its command is run, its lease kept, its output checked, and the thread brought to its end.
 
 mod attend;
+mod input;
 mod judge;
 mod park;
 mod post;
@@ -21,7 +22,7 @@ use crate::leash::Leash;
 use crate::line::{About, Line, is_passing};
 use crate::said::Said;
 use crate::{clock, verify};
-use attend::Attended;
+use attend::{As, Attended};
 use judge::{brief_of, is_unanswered};
 use park::Parked;
 
@@ -254,12 +255,12 @@ impl<L: Line> Hand<L> {
     /// Starts the agent's command: with all that it has to know, or where its conversation goes on with what is new.
     fn start_agent(&mut self, news: &str, folder: &std::path::Path) -> Result<Attended, Refusal> {
         let house = Arc::clone(&self.house);
-        let goes_on = self.session.is_some() && !house.plan.resume.is_empty();
-        let mut attended = if goes_on && !news.is_empty() {
-            self.attend(&house.plan.resume, news, folder, true)?
+        let goes_on = self.can_go_on() && !news.is_empty();
+        let mut attended = if goes_on {
+            self.attend(house.plan.resume(), news, folder, As::AgentAgain)?
         } else {
             let prompt = self.prompt(news)?;
-            self.attend(&house.plan.argv, &prompt, folder, true)?
+            self.attend(&house.plan.argv, &prompt, folder, As::Agent)?
         };
         let has_failed = |attended: &Attended| {
             let has_exited = matches!(attended.how, How::Exited(code) if code != 0);
@@ -270,13 +271,18 @@ impl<L: Line> Hand<L> {
             // The client has forgotten the conversation, or cannot go on with it.
             self.session = None;
             let prompt = self.prompt(news)?;
-            attended = self.attend(&house.plan.argv, &prompt, folder, true)?;
+            attended = self.attend(&house.plan.argv, &prompt, folder, As::Agent)?;
             self.count(&attended);
         }
         if has_failed(&attended) && attended.how == How::Exited(0) {
             attended.how = How::Exited(1);
         }
         Ok(attended)
+    }
+
+    /// Whether there is a conversation that can be gone on with.
+    fn can_go_on(&self) -> bool {
+        self.session.is_some() && !self.house.plan.resume().is_empty()
     }
 
     fn count(&mut self, attended: &Attended) {
@@ -292,7 +298,7 @@ impl<L: Line> Hand<L> {
 
     /// What the one who goes on with its conversation is told of an answer; whoever begins again finds it in the prompt.
     fn answer(&self) -> Result<String, Refusal> {
-        if self.session.is_none() || self.house.plan.resume.is_empty() {
+        if !self.can_go_on() {
             return Ok(String::new());
         }
         let own = self.caller.agent()?;

@@ -22,11 +22,35 @@ pub(crate) struct Found {
     pub(crate) error: Option<String>,
 }
 
+/// A line that comes in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    line: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl Pieces {
+    /// Takes a piece; gives the line when that ends it. One that is too long is none.
+    pub(crate) fn add(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
+        self.is_too_long |= self.line.len() + piece.len() > LINE;
+        if self.is_too_long {
+            self.line = Vec::new();
+        } else {
+            self.line.extend_from_slice(piece);
+        }
+        if !piece.ends_with(b"\n") {
+            return None;
+        }
+        let line = std::mem::take(&mut self.line);
+        (!std::mem::take(&mut self.is_too_long)).then_some(line)
+    }
+}
+
 /// Reads an output as it comes.
 #[derive(Debug)]
 pub(crate) struct Reader {
     readings: Vec<Reading>,
-    line: Vec<u8>,
+    line: Pieces,
     pieces: String,
     found: Found,
 }
@@ -36,7 +60,7 @@ impl Reader {
     pub(crate) fn new(preset: Option<&Preset>) -> Self {
         Reader {
             readings: preset.map(|preset| preset.read.clone()).unwrap_or_default(),
-            line: Vec::new(),
+            line: Pieces::default(),
             pieces: String::new(),
             found: Found::default(),
         }
@@ -47,13 +71,9 @@ impl Reader {
         if self.readings.is_empty() {
             return vec![String::from_utf8_lossy(part).trim().to_owned()];
         }
-        if self.line.len() + part.len() <= LINE {
-            self.line.extend_from_slice(part);
-        }
-        if !part.ends_with(b"\n") {
+        let Some(line) = self.line.add(part) else {
             return Vec::new();
-        }
-        let line = std::mem::take(&mut self.line);
+        };
         match serde_json::from_slice::<Value>(&line) {
             Ok(json) => self.read(&json),
             // What is not JSON is not the client's word.
@@ -90,9 +110,7 @@ impl Reader {
 
     /// What was found in all of it.
     pub(crate) fn finish(mut self) -> Found {
-        if !self.line.is_empty() {
-            self.feed(b"\n");
-        }
+        self.feed(b"\n");
         let mut found = self.found;
         if !self.pieces.is_empty() {
             found.result.get_or_insert(self.pieces);
@@ -102,7 +120,7 @@ impl Reader {
 }
 
 /// A conversation's id, if it could be nothing else: it becomes an argument.
-fn session(text: &str) -> Option<String> {
+pub(crate) fn session(text: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_good = !text.is_empty()
         && text.len() <= SESSION
