@@ -57,8 +57,8 @@ pub(crate) struct Talk {
     calls: BTreeMap<String, String>,
     pieces: Pieces,
     speech: Speech,
-    /// What the session had cost before this turn.
-    cost_before: f64,
+    /// The message that the agent is saying.
+    message: Option<String>,
     found: Found,
 }
 
@@ -77,7 +77,7 @@ impl Talk {
             calls: BTreeMap::new(),
             pieces: Pieces::default(),
             speech: Speech::default(),
-            cost_before: 0.0,
+            message: None,
             found: Found::default(),
         }
     }
@@ -249,6 +249,11 @@ impl Talk {
         }
         match kind {
             "agent_message_chunk" => {
+                let message = update["messageId"].as_str();
+                if message != self.message.as_deref() {
+                    fed.progress.extend(self.speech.pause());
+                    self.message = message.map(str::to_owned);
+                }
                 let text = update["content"]["text"].as_str().unwrap_or_default();
                 fed.progress.extend(self.speech.say(text));
             }
@@ -273,16 +278,9 @@ impl Talk {
 
     /// The costs that are told are those of the whole session.
     fn cost(&mut self, cost: &Value) {
-        let Some(amount) = cost["amount"].as_f64().filter(|amount| *amount >= 0.0) else {
-            return;
-        };
-        if cost["currency"] != "USD" {
-            return;
-        }
-        if self.step == Step::Turn {
-            self.found.cost = Some((amount - self.cost_before).max(0.0));
-        } else {
-            self.cost_before = amount;
+        let amount = cost["amount"].as_f64().filter(|amount| *amount >= 0.0);
+        if amount.is_some() && cost["currency"] == "USD" {
+            self.found.so_far.cost = amount;
         }
     }
 
@@ -291,7 +289,7 @@ impl Talk {
         let (usage, quota) = (&result["usage"], &result["_meta"]["quota"]["token_count"]);
         let sum =
             |names: &[&str]| -> u64 { names.iter().filter_map(|name| usage[*name].as_u64()).sum() };
-        let found = &mut self.found;
+        let found = &mut self.found.used;
         if usage["outputTokens"].is_u64() {
             let out = sum(&["outputTokens", "thoughtTokens"]);
             // Some count what was cached among the input, and others beside it; the total has all of it.

@@ -211,7 +211,7 @@ impl Guarded {
         loop {
             let now = clock::now();
             if self.kill_at.is_some_and(|time| time <= now) {
-                tree::signal(self.child, getpid(), Signal::KILL);
+                tree::kill(self.child, getpid());
                 self.kill_at = Some(now + KILL_AGAIN);
             }
             if let Some((over, _)) = self.lease.take_if(|(over, grace)| now + *grace >= *over) {

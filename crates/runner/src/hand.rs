@@ -21,6 +21,7 @@ use crate::house::{End, House, News};
 use crate::leash::Leash;
 use crate::line::{About, Line, is_passing};
 use crate::said::Said;
+use crate::used::Used;
 use crate::{clock, verify};
 use attend::{As, Attended};
 use judge::{brief_of, is_unanswered};
@@ -36,14 +37,6 @@ pub(crate) struct Claimed {
     pub(crate) epoch: i64,
     pub(crate) leash: Leash,
     pub(crate) next_event_id: EventId,
-}
-
-/// What commands used, as far as their clients say.
-#[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    cost: Option<f64>,
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
 }
 
 /// One thread in hand.
@@ -68,6 +61,8 @@ pub(crate) struct Hand<L: Line> {
     session: Option<String>,
     /// What all starts of the command together used.
     used: Used,
+    /// What its client last said of the whole conversation.
+    so_far: Used,
     /// Whether one of the runner's places is this thread's.
     has_place: bool,
     /// Ends the one who listens to the thread.
@@ -103,6 +98,7 @@ impl<L: Line> Hand<L> {
             began: clock::now(),
             session: None,
             used: Used::default(),
+            so_far: Used::default(),
             has_place: true,
             is_over,
         };
@@ -181,7 +177,9 @@ impl<L: Line> Hand<L> {
             let run = &self.house.config.run;
             let (minutes, kib) = (run.timeout_minutes, run.output_kb);
             let limits = |reason| match reason {
-                Reason::Time => format!("the command took more than {minutes} minutes"),
+                Reason::Time => {
+                    format!("the command took longer than run.timeout_minutes allows, {minutes}")
+                }
                 _ => format!("the command said more than {kib} KiB"),
             };
             let asks = said.blocked.is_some();
@@ -287,13 +285,15 @@ impl<L: Line> Hand<L> {
 
     fn count(&mut self, attended: &Attended) {
         let found = &attended.found;
+        if found.session != self.session {
+            self.so_far = Used::default();
+        }
         if found.session.is_some() {
             self.session.clone_from(&found.session);
         }
-        let used = &mut self.used;
-        used.cost = sum(used.cost, found.cost);
-        used.input_tokens = sum(used.input_tokens, found.input_tokens);
-        used.output_tokens = sum(used.output_tokens, found.output_tokens);
+        let since = found.so_far.since(self.so_far);
+        self.used = self.used.and(found.used).and(since);
+        self.so_far = found.so_far.or(self.so_far);
     }
 
     /// What the one who goes on with its conversation is told of an answer; whoever begins again finds it in the prompt.
@@ -368,11 +368,4 @@ fn is_lost(refusal: &Refusal) -> bool {
         refusal.code,
         Code::LeaseLost | Code::LeaseConflict | Code::InvalidTransition | Code::ThreadNotFound
     )
-}
-
-fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        (one, other) => one.or(other),
-    }
 }

@@ -22,6 +22,7 @@ mod pace;
 mod preset;
 mod reader;
 mod said;
+mod used;
 mod verify;
 
 pub use crew::{Tally, run};

@@ -4,6 +4,8 @@
 use inbox_ops::config::{Preset, Reading, What};
 use serde_json::Value;
 
+use crate::used::Used;
+
 /// The longest name of a conversation that goes back to its client.
 const SESSION: usize = 128;
 
@@ -16,9 +18,10 @@ pub(crate) struct Found {
     /// The result, where the output says which part of it is the result.
     pub(crate) result: Option<String>,
     pub(crate) session: Option<String>,
-    pub(crate) cost: Option<f64>,
-    pub(crate) input_tokens: Option<u64>,
-    pub(crate) output_tokens: Option<u64>,
+    /// What this start of it used.
+    pub(crate) used: Used,
+    /// What the conversation has used so far, where the client says only that.
+    pub(crate) so_far: Used,
     pub(crate) error: Option<String>,
 }
 
@@ -99,9 +102,14 @@ impl Reader {
                     What::Piece => self.pieces.push_str(&text(value)),
                     What::Error => found.error = Some(text(value)),
                     What::Session => found.session = session(&text(value)).or(found.session.take()),
-                    What::Cost => add(&mut found.cost, value.as_f64().filter(|cost| *cost >= 0.0)),
-                    What::InputTokens => add(&mut found.input_tokens, value.as_u64()),
-                    What::OutputTokens => add(&mut found.output_tokens, value.as_u64()),
+                    What::Cost | What::InputTokens | What::OutputTokens => {
+                        let used = used(reading.what, value);
+                        if reading.so_far {
+                            found.so_far = used.or(found.so_far);
+                        } else {
+                            found.used = found.used.and(used);
+                        }
+                    }
                 }
             }
         }
@@ -129,9 +137,15 @@ pub(crate) fn session(text: &str) -> Option<String> {
     is_good.then(|| text.to_owned())
 }
 
-fn add<T: std::ops::Add<Output = T> + Copy>(sum: &mut Option<T>, more: Option<T>) {
-    if let Some(more) = more {
-        *sum = Some(sum.map_or(more, |sum| sum + more));
+/// A value as what was used.
+fn used(what: What, value: &Value) -> Used {
+    let of = |wanted: What| Some(value).filter(|_| what == wanted);
+    Used {
+        cost: of(What::Cost)
+            .and_then(Value::as_f64)
+            .filter(|cost| *cost >= 0.0),
+        input_tokens: of(What::InputTokens).and_then(Value::as_u64),
+        output_tokens: of(What::OutputTokens).and_then(Value::as_u64),
     }
 }
 
@@ -218,16 +232,13 @@ mod tests {
             let (found, progress) = read(client, output);
             assert_eq!(found.result.as_deref(), Some(result), "{client}");
             assert_eq!(found.session.as_deref(), session, "{client}");
+            let used = found.used.and(found.so_far);
             assert_eq!(
-                found.cost.map(|cost| (cost * 1e6).round()),
+                used.cost.map(|cost| (cost * 1e6).round()),
                 cost.map(|cost: f64| (cost * 1e6).round()),
                 "{client}"
             );
-            assert_eq!(
-                (found.input_tokens, found.output_tokens),
-                tokens,
-                "{client}"
-            );
+            assert_eq!((used.input_tokens, used.output_tokens), tokens, "{client}");
             assert_eq!(found.error, None, "{client}");
             assert!(!progress.is_empty(), "{client}");
         }

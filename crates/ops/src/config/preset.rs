@@ -48,6 +48,9 @@ pub struct Reading {
     /// What the value is.
     #[serde(rename = "as")]
     pub what: What,
+    /// Whether it is said for the whole conversation so far, and not for this start alone.
+    #[serde(default)]
+    pub so_far: bool,
 }
 
 /// What a value in a client's output is.

@@ -110,9 +110,9 @@ fn a_turn_goes_from_the_greeting_to_the_result() {
     let found = ended(talk, json!({ "stopReason": "end_turn", "usage": usage }));
     assert_eq!(found.result.as_deref(), Some("Done.\n"));
     assert_eq!(found.session.as_deref(), Some("s1"));
-    assert_eq!(found.cost, Some(0.5));
+    assert_eq!(found.so_far.cost, Some(0.5));
     assert_eq!(
-        (found.input_tokens, found.output_tokens),
+        (found.used.input_tokens, found.used.output_tokens),
         (Some(100), Some(20))
     );
     assert_eq!(found.error, None);
@@ -155,8 +155,23 @@ fn a_session_is_gone_on_with_as_the_agent_can() {
         hear(&mut talk, &paid(2.5));
         let found = ended(talk, json!({ "stopReason": "end_turn" }));
         assert_eq!(found.result.as_deref(), Some("New words"));
-        assert_eq!(found.cost, Some(0.5));
+        assert_eq!(found.so_far.cost, Some(2.5));
     }
+}
+
+#[test]
+fn the_last_message_is_the_result() {
+    let mut talk = prompted(&[]);
+    for (id, text) in [("a", "A warning."), ("b", "It is "), ("b", "done.")] {
+        let content = json!({ "type": "text", "text": text });
+        let said = update(
+            "agent_message_chunk",
+            json!({ "content": content, "messageId": id }),
+        );
+        hear(&mut talk, &said);
+    }
+    let found = ended(talk, json!({ "stopReason": "end_turn" }));
+    assert_eq!(found.result.as_deref(), Some("It is done."));
 }
 
 #[test]
