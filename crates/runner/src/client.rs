@@ -19,7 +19,7 @@ pub(crate) struct Fed {
 /// A command, as it is heard.
 #[derive(Debug)]
 pub(crate) enum Client {
-    Prints(Reader),
+    Prints(Box<Reader>),
     Talks(Box<Talk>),
 }
 
@@ -41,7 +41,7 @@ impl Client {
                 let folder = folder.display().to_string();
                 Client::Talks(Box::new(Talk::new(preset, input, &folder, session)))
             }
-            _ => Client::Prints(Reader::new(preset)),
+            _ => Client::Prints(Box::new(Reader::new(preset))),
         }
     }
 

@@ -213,6 +213,8 @@ fn no_field_of_a_brief_or_a_card_makes_a_line_of_its_own() {
         assert_eq!(obeyed(&made), Vec::<String>::new(), "{made}");
         let found: Vec<String> = headings(&made).into_iter().map(str::to_owned).collect();
         assert_eq!(*usual.get_or_insert_with(|| found.clone()), found, "{made}");
+        // The next prompt has its own brief, and no mail besides.
+        ground.inbox.ok("read --agent quinn");
     }
 }
 
