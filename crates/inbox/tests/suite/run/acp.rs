@@ -104,10 +104,9 @@ fn an_answer_goes_on_with_the_session_where_the_agent_can() {
             .filter(|name| name.starts_with("session/") && *name != "session/prompt")
             .collect();
         assert_eq!(opened, ways);
-        let prompts = heard
-            .iter()
-            .filter(|said| said["method"] == "session/prompt");
-        let second = text(&prompts.last().unwrap()["params"]["prompt"][0]["text"]);
+        let is_prompt = |said: &&Value| said["method"] == "session/prompt";
+        let last = heard.iter().rfind(is_prompt).unwrap();
+        let second = text(&last["params"]["prompt"][0]["text"]);
         assert!(second.contains("The blue one"), "{second}");
         assert_eq!(second.contains("You are quinn."), greet == "{}", "{second}");
     }
