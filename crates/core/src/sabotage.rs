@@ -112,6 +112,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a command goes on when nobody renews its lease",
     ),
     (
+        "permission_granted",
+        "an agent is allowed whatever it asks to be allowed",
+    ),
+    (
         "fence_left_open",
         "mail in a prompt can end the marks that it stands between",
     ),

@@ -8,7 +8,7 @@ mod run;
 
 pub use ledger::{Connections, Policy, Signer, Tinybars};
 pub use notify::{Notify, Rhythm, host as webhook_host};
-pub use preset::{Preset, Reading, What};
+pub use preset::{Preset, Reading, Speak, What};
 pub use run::Run;
 
 use std::path::PathBuf;

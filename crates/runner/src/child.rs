@@ -102,6 +102,16 @@ impl Running {
         });
     }
 
+    /// Says a line to it, where it is talked with.
+    pub(crate) fn say(&mut self, line: String) {
+        self.tell(&Order::Say(line));
+    }
+
+    /// Nothing more is said to it.
+    pub(crate) fn hush(&mut self) {
+        self.tell(&Order::Hush);
+    }
+
     /// Asks it to end, and ends it after a while.
     pub(crate) fn stop(&mut self, grace: Duration) {
         self.tell(&Order::Stop {

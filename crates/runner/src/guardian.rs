@@ -17,7 +17,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -77,10 +77,10 @@ fn guard() -> Option<ExitCode> {
     };
     let scratch = start.scratch.clone();
     let ended = match begin(&start) {
-        Ok(child) => {
+        Ok((child, voice)) => {
             say(&mut runner, &Report::Started(raw(child)));
             wait(child, tell);
-            Guarded::new(child, &start).until_gone(&heard)
+            Guarded::new(child, &start, voice).until_gone(&heard)
         }
         Err(error) => Report::Refused(error.to_string()),
     };
@@ -116,13 +116,14 @@ fn listen(runner: UnixStream, tell: Sender<Heard>) {
 }
 
 /// Starts the command in a group of its own. Its output is this process's, which is then let go.
-fn begin(start: &Start) -> std::io::Result<Pid> {
+fn begin(start: &Start) -> std::io::Result<(Pid, Option<Voice>)> {
     let input = match &start.input {
+        _ if start.talks => Stdio::piped(),
         Some(path) => Stdio::from(File::open(path)?),
         None => Stdio::null(),
     };
     let limits = serde_json::to_string(&start.limits)?;
-    let child = Command::new(std::env::current_exe()?)
+    let mut child = Command::new(std::env::current_exe()?)
         .arg(LAUNCH)
         .arg(limits)
         .arg(raw(getpid()).to_string())
@@ -136,8 +137,27 @@ fn begin(start: &Start) -> std::io::Result<Pid> {
     let nothing = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nothing)?;
     rustix::stdio::dup2_stderr(&nothing)?;
+    let voice = child.stdin.take().map(speak);
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| std::io::Error::other("a process without a number"))
+    let pid = pid.ok_or_else(|| std::io::Error::other("a process without a number"))?;
+    Ok((pid, voice))
+}
+
+/// What is said to the command; dropped, that was all.
+type Voice = Sender<String>;
+
+/// Says lines to the command for as long as it listens. One that does not listen keeps nobody else waiting.
+fn speak(mut to: ChildStdin) -> Voice {
+    let (voice, lines) = channel::<String>();
+    std::thread::spawn(move || {
+        for mut line in lines {
+            line.push('\n');
+            if to.write_all(line.as_bytes()).is_err() {
+                break;
+            }
+        }
+    });
+    voice
 }
 
 /// Reads the status of the command and of whatever it leaves behind, until nothing is left.
@@ -159,6 +179,8 @@ fn wait(child: Pid, tell: Sender<Heard>) {
 /// A command while it is guarded.
 struct Guarded {
     child: Pid,
+    /// Its standard input, where it is talked with.
+    voice: Option<Voice>,
     limits: Limits,
     /// How long what a command leaves behind may take to end.
     grace: Duration,
@@ -171,9 +193,10 @@ struct Guarded {
 }
 
 impl Guarded {
-    fn new(child: Pid, start: &Start) -> Self {
+    fn new(child: Pid, start: &Start, voice: Option<Voice>) -> Self {
         Guarded {
             child,
+            voice,
             limits: start.limits,
             grace: Duration::from_millis(start.grace_ms),
             lease: None,
@@ -188,7 +211,7 @@ impl Guarded {
         loop {
             let now = clock::now();
             if self.kill_at.is_some_and(|time| time <= now) {
-                tree::signal(self.child, getpid(), Signal::KILL);
+                tree::kill(self.child, getpid());
                 self.kill_at = Some(now + KILL_AGAIN);
             }
             if let Some((over, _)) = self.lease.take_if(|(over, grace)| now + *grace >= *over) {
@@ -228,6 +251,11 @@ impl Guarded {
                 let over = Duration::from_millis(over_ms);
                 self.lease = Some((over, Duration::from_millis(grace_ms)));
             }
+            Heard::Order(Order::Say(line)) => {
+                // One that has closed its input hears nothing.
+                let _ = self.voice.as_ref().map(|voice| voice.send(line));
+            }
+            Heard::Order(Order::Hush) => self.voice = None,
             Heard::Order(Order::Stop { grace_ms }) => {
                 self.end(Some(Cut::Told), now + Duration::from_millis(grace_ms));
             }

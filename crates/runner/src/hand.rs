@@ -1,6 +1,7 @@
 //! One thread in hand: its command is run, its lease kept, its output checked, and the thread brought to its end.
 
 mod attend;
+mod input;
 mod judge;
 mod park;
 mod post;
@@ -20,8 +21,9 @@ use crate::house::{End, House, News};
 use crate::leash::Leash;
 use crate::line::{About, Line, is_passing};
 use crate::said::Said;
+use crate::used::Used;
 use crate::{clock, verify};
-use attend::Attended;
+use attend::{As, Attended};
 use judge::{brief_of, is_unanswered};
 use park::Parked;
 
@@ -35,14 +37,6 @@ pub(crate) struct Claimed {
     pub(crate) epoch: i64,
     pub(crate) leash: Leash,
     pub(crate) next_event_id: EventId,
-}
-
-/// What commands used, as far as their clients say.
-#[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    cost: Option<f64>,
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
 }
 
 /// One thread in hand.
@@ -67,6 +61,8 @@ pub(crate) struct Hand<L: Line> {
     session: Option<String>,
     /// What all starts of the command together used.
     used: Used,
+    /// What its client last said of the whole conversation.
+    so_far: Used,
     /// Whether one of the runner's places is this thread's.
     has_place: bool,
     /// Ends the one who listens to the thread.
@@ -102,6 +98,7 @@ impl<L: Line> Hand<L> {
             began: clock::now(),
             session: None,
             used: Used::default(),
+            so_far: Used::default(),
             has_place: true,
             is_over,
         };
@@ -180,7 +177,9 @@ impl<L: Line> Hand<L> {
             let run = &self.house.config.run;
             let (minutes, kib) = (run.timeout_minutes, run.output_kb);
             let limits = |reason| match reason {
-                Reason::Time => format!("the command took more than {minutes} minutes"),
+                Reason::Time => {
+                    format!("the command took longer than run.timeout_minutes allows, {minutes}")
+                }
                 _ => format!("the command said more than {kib} KiB"),
             };
             let asks = said.blocked.is_some();
@@ -254,12 +253,12 @@ impl<L: Line> Hand<L> {
     /// Starts the agent's command: with all that it has to know, or where its conversation goes on with what is new.
     fn start_agent(&mut self, news: &str, folder: &std::path::Path) -> Result<Attended, Refusal> {
         let house = Arc::clone(&self.house);
-        let goes_on = self.session.is_some() && !house.plan.resume.is_empty();
-        let mut attended = if goes_on && !news.is_empty() {
-            self.attend(&house.plan.resume, news, folder, true)?
+        let goes_on = self.can_go_on() && !news.is_empty();
+        let mut attended = if goes_on {
+            self.attend(house.plan.resume(), news, folder, As::AgentAgain)?
         } else {
             let prompt = self.prompt(news)?;
-            self.attend(&house.plan.argv, &prompt, folder, true)?
+            self.attend(&house.plan.argv, &prompt, folder, As::Agent)?
         };
         let has_failed = |attended: &Attended| {
             let has_exited = matches!(attended.how, How::Exited(code) if code != 0);
@@ -270,7 +269,7 @@ impl<L: Line> Hand<L> {
             // The client has forgotten the conversation, or cannot go on with it.
             self.session = None;
             let prompt = self.prompt(news)?;
-            attended = self.attend(&house.plan.argv, &prompt, folder, true)?;
+            attended = self.attend(&house.plan.argv, &prompt, folder, As::Agent)?;
             self.count(&attended);
         }
         if has_failed(&attended) && attended.how == How::Exited(0) {
@@ -279,20 +278,27 @@ impl<L: Line> Hand<L> {
         Ok(attended)
     }
 
+    /// Whether there is a conversation that can be gone on with.
+    fn can_go_on(&self) -> bool {
+        self.session.is_some() && !self.house.plan.resume().is_empty()
+    }
+
     fn count(&mut self, attended: &Attended) {
         let found = &attended.found;
+        if found.session != self.session {
+            self.so_far = Used::default();
+        }
         if found.session.is_some() {
             self.session.clone_from(&found.session);
         }
-        let used = &mut self.used;
-        used.cost = sum(used.cost, found.cost);
-        used.input_tokens = sum(used.input_tokens, found.input_tokens);
-        used.output_tokens = sum(used.output_tokens, found.output_tokens);
+        let since = found.so_far.since(self.so_far);
+        self.used = self.used.and(found.used).and(since);
+        self.so_far = found.so_far.or(self.so_far);
     }
 
     /// What the one who goes on with its conversation is told of an answer; whoever begins again finds it in the prompt.
     fn answer(&self) -> Result<String, Refusal> {
-        if self.session.is_none() || self.house.plan.resume.is_empty() {
+        if !self.can_go_on() {
             return Ok(String::new());
         }
         let own = self.caller.agent()?;
@@ -362,11 +368,4 @@ fn is_lost(refusal: &Refusal) -> bool {
         refusal.code,
         Code::LeaseLost | Code::LeaseConflict | Code::InvalidTransition | Code::ThreadNotFound
     )
-}
-
-fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option<T> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        (one, other) => one.or(other),
-    }
 }

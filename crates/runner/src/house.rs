@@ -9,6 +9,7 @@ use inbox_core::{Label, Refusal, Status, ThreadId};
 use inbox_ops::config::Preset;
 use inbox_ops::{Caller, Config};
 
+use crate::client;
 use crate::guardian::Limits;
 
 /// What is to be run, as this machine is configured. Nothing of it comes from a message.
@@ -41,6 +42,16 @@ pub struct Plan {
     pub once: bool,
     /// End when there is nothing left to do.
     pub drain: bool,
+}
+
+impl Plan {
+    /// The command that goes on with a conversation. One that is talked with is started as ever, and told there.
+    pub(crate) fn resume(&self) -> &[String] {
+        if client::talks(self.preset.as_ref()) {
+            return &self.argv;
+        }
+        &self.resume
+    }
 }
 
 /// What happens in a runner, for those who watch it.

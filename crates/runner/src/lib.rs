@@ -2,10 +2,13 @@
 //! done only what meets the brief's contract.
 //!
 //! What to do at each turn is decided without doing it ([`leash`], `decide`, `pace`, `said`, `verify`); a thin shell does
-//! it (`crew` takes work, `hand` works on one thread, `child` and [`guardian`] keep its command). The command, its
+//! it (`crew` takes work, `hand` works on one thread, `child` and [`guardian`] keep its command,
+//! `client` hears it). The command, its
 //! arguments, its environment and its folder are this machine's configuration: nothing in a message changes them.
 
+mod acp;
 mod child;
+mod client;
 pub mod clock;
 mod crew;
 mod decide;
@@ -19,6 +22,7 @@ mod pace;
 mod preset;
 mod reader;
 mod said;
+mod used;
 mod verify;
 
 pub use crew::{Tally, run};

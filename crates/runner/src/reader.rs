@@ -4,6 +4,8 @@
 use inbox_ops::config::{Preset, Reading, What};
 use serde_json::Value;
 
+use crate::used::Used;
+
 /// The longest name of a conversation that goes back to its client.
 const SESSION: usize = 128;
 
@@ -16,17 +18,42 @@ pub(crate) struct Found {
     /// The result, where the output says which part of it is the result.
     pub(crate) result: Option<String>,
     pub(crate) session: Option<String>,
-    pub(crate) cost: Option<f64>,
-    pub(crate) input_tokens: Option<u64>,
-    pub(crate) output_tokens: Option<u64>,
+    /// What this start of it used.
+    pub(crate) used: Used,
+    /// What the conversation has used so far, where the client says only that.
+    pub(crate) so_far: Used,
     pub(crate) error: Option<String>,
+}
+
+/// A line that comes in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    line: Vec<u8>,
+    is_too_long: bool,
+}
+
+impl Pieces {
+    /// Takes a piece; gives the line when that ends it. One that is too long is none.
+    pub(crate) fn add(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
+        self.is_too_long |= self.line.len() + piece.len() > LINE;
+        if self.is_too_long {
+            self.line = Vec::new();
+        } else {
+            self.line.extend_from_slice(piece);
+        }
+        if !piece.ends_with(b"\n") {
+            return None;
+        }
+        let line = std::mem::take(&mut self.line);
+        (!std::mem::take(&mut self.is_too_long)).then_some(line)
+    }
 }
 
 /// Reads an output as it comes.
 #[derive(Debug)]
 pub(crate) struct Reader {
     readings: Vec<Reading>,
-    line: Vec<u8>,
+    line: Pieces,
     pieces: String,
     found: Found,
 }
@@ -36,7 +63,7 @@ impl Reader {
     pub(crate) fn new(preset: Option<&Preset>) -> Self {
         Reader {
             readings: preset.map(|preset| preset.read.clone()).unwrap_or_default(),
-            line: Vec::new(),
+            line: Pieces::default(),
             pieces: String::new(),
             found: Found::default(),
         }
@@ -47,13 +74,9 @@ impl Reader {
         if self.readings.is_empty() {
             return vec![String::from_utf8_lossy(part).trim().to_owned()];
         }
-        if self.line.len() + part.len() <= LINE {
-            self.line.extend_from_slice(part);
-        }
-        if !part.ends_with(b"\n") {
+        let Some(line) = self.line.add(part) else {
             return Vec::new();
-        }
-        let line = std::mem::take(&mut self.line);
+        };
         match serde_json::from_slice::<Value>(&line) {
             Ok(json) => self.read(&json),
             // What is not JSON is not the client's word.
@@ -79,9 +102,14 @@ impl Reader {
                     What::Piece => self.pieces.push_str(&text(value)),
                     What::Error => found.error = Some(text(value)),
                     What::Session => found.session = session(&text(value)).or(found.session.take()),
-                    What::Cost => add(&mut found.cost, value.as_f64().filter(|cost| *cost >= 0.0)),
-                    What::InputTokens => add(&mut found.input_tokens, value.as_u64()),
-                    What::OutputTokens => add(&mut found.output_tokens, value.as_u64()),
+                    What::Cost | What::InputTokens | What::OutputTokens => {
+                        let used = used(reading.what, value);
+                        if reading.so_far {
+                            found.so_far = used.or(found.so_far);
+                        } else {
+                            found.used = found.used.and(used);
+                        }
+                    }
                 }
             }
         }
@@ -90,9 +118,7 @@ impl Reader {
 
     /// What was found in all of it.
     pub(crate) fn finish(mut self) -> Found {
-        if !self.line.is_empty() {
-            self.feed(b"\n");
-        }
+        self.feed(b"\n");
         let mut found = self.found;
         if !self.pieces.is_empty() {
             found.result.get_or_insert(self.pieces);
@@ -102,7 +128,7 @@ impl Reader {
 }
 
 /// A conversation's id, if it could be nothing else: it becomes an argument.
-fn session(text: &str) -> Option<String> {
+pub(crate) fn session(text: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_good = !text.is_empty()
         && text.len() <= SESSION
@@ -111,9 +137,15 @@ fn session(text: &str) -> Option<String> {
     is_good.then(|| text.to_owned())
 }
 
-fn add<T: std::ops::Add<Output = T> + Copy>(sum: &mut Option<T>, more: Option<T>) {
-    if let Some(more) = more {
-        *sum = Some(sum.map_or(more, |sum| sum + more));
+/// A value as what was used.
+fn used(what: What, value: &Value) -> Used {
+    let of = |wanted: What| Some(value).filter(|_| what == wanted);
+    Used {
+        cost: of(What::Cost)
+            .and_then(Value::as_f64)
+            .filter(|cost| *cost >= 0.0),
+        input_tokens: of(What::InputTokens).and_then(Value::as_u64),
+        output_tokens: of(What::OutputTokens).and_then(Value::as_u64),
     }
 }
 
@@ -200,16 +232,13 @@ mod tests {
             let (found, progress) = read(client, output);
             assert_eq!(found.result.as_deref(), Some(result), "{client}");
             assert_eq!(found.session.as_deref(), session, "{client}");
+            let used = found.used.and(found.so_far);
             assert_eq!(
-                found.cost.map(|cost| (cost * 1e6).round()),
+                used.cost.map(|cost| (cost * 1e6).round()),
                 cost.map(|cost: f64| (cost * 1e6).round()),
                 "{client}"
             );
-            assert_eq!(
-                (found.input_tokens, found.output_tokens),
-                tokens,
-                "{client}"
-            );
+            assert_eq!((used.input_tokens, used.output_tokens), tokens, "{client}");
             assert_eq!(found.error, None, "{client}");
             assert!(!progress.is_empty(), "{client}");
         }

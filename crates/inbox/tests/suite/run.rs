@@ -1,11 +1,13 @@
 //! `inbox run`: a scripted agent takes work, keeps its lease, is held to its contract, and leaves nothing behind.
 
+mod acp;
 mod basics;
 mod contract;
 mod elsewhere;
 mod hostile;
 mod kept;
 mod many;
+mod offline;
 mod presets;
 mod questions;
 

@@ -16,6 +16,24 @@ pub struct Preset {
     pub env: Vec<String>,
     /// What is read from each line of its output; without any the whole output is the result.
     pub read: Vec<Reading>,
+    /// How it is spoken with; `resume` and `read` are for a command that prints.
+    pub speak: Speak,
+    /// Kinds of tools that it may use when it asks: `read`, `edit`, `execute` and the like of the Agent Client Protocol, or
+    /// `*` for all. Whatever is not named is refused.
+    pub allow: Vec<String>,
+    /// The way of signing in that is asked for, where it wants one.
+    pub sign_in: Option<String>,
+}
+
+/// How a command is spoken with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speak {
+    /// It is given its prompt, and prints.
+    #[default]
+    Text,
+    /// By the Agent Client Protocol, on standard input and output.
+    Acp,
 }
 
 /// What is read from a line of JSON, when it is such a line.
@@ -30,6 +48,9 @@ pub struct Reading {
     /// What the value is.
     #[serde(rename = "as")]
     pub what: What,
+    /// Whether it is said for the whole conversation so far, and not for this start alone.
+    #[serde(default)]
+    pub so_far: bool,
 }
 
 /// What a value in a client's output is.

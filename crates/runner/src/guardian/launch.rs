@@ -25,6 +25,7 @@ pub(super) fn become_command(args: &[String]) -> ExitCode {
     for (resource, most) in [
         (Resource::Data, limits.memory.saturating_mul(4)),
         (Resource::Nofile, limits.files),
+        (Resource::Nproc, tasks(limits.processes)),
     ] {
         if most > 0 {
             set(resource, most);
@@ -33,6 +34,22 @@ pub(super) fn become_command(args: &[String]) -> ExitCode {
     let error = Command::new(program).args(args).exec();
     super::complain(&format!("{program} cannot be started: {error}"));
     ExitCode::from(NOT_STARTED)
+}
+
+/// How many threads of all programs the user may have: what there is on this machine, and far more than the guardian
+/// allows. The system counts the user's other programs too, and threads as processes; a bomb ends at this wall even where
+/// the guardian comes late.
+fn tasks(processes: u64) -> u64 {
+    if processes == 0 {
+        return 0;
+    }
+    let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let counts = loads
+        .split(' ')
+        .nth(3)
+        .and_then(|counts| counts.split_once('/'));
+    let now: Option<u64> = counts.and_then(|(_, all)| all.parse().ok());
+    now.map_or(0, |now| now.saturating_add(processes.saturating_mul(16)))
 }
 
 fn set(resource: Resource, most: u64) {

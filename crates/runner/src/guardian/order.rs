@@ -15,6 +15,8 @@ pub struct Start {
     pub folder: PathBuf,
     /// A file to be read as standard input; nothing otherwise.
     pub input: Option<PathBuf>,
+    /// Whether what is said to it comes as orders, instead of from a file.
+    pub talks: bool,
     /// What it may use.
     pub limits: Limits,
     /// A folder that is removed at the end.
@@ -47,6 +49,10 @@ pub enum Order {
         /// How long before that it is asked to end.
         grace_ms: u64,
     },
+    /// Hand this line on to its standard input.
+    Say(String),
+    /// Its standard input ends.
+    Hush,
     /// Ask it to end, and end it after so long.
     Stop {
         /// How long it may take.

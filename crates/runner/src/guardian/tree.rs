@@ -1,11 +1,16 @@
 //! Everything that a command has started, as far as the system tells.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// How often somebody new is looked for before what was found is killed. It is done again until nobody is left.
+const ROUNDS: usize = 50;
 
 /// What somebody has started and what those have, without itself.
 #[cfg(target_os = "linux")]
 pub(super) fn below(root: Pid) -> Vec<Pid> {
-    let mut parents: Vec<(i32, i32)> = Vec::new();
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
@@ -20,14 +25,13 @@ pub(super) fn below(root: Pid) -> Vec<Pid> {
         let parent = fields.next().and_then(|parent| parent.parse().ok());
         // One that has ended only waits for its status to be read.
         if let (Some(parent), Some("R" | "S" | "D" | "T" | "t" | "I")) = (parent, state) {
-            parents.push((pid, parent));
+            children.entry(parent).or_default().push(pid);
         }
     }
     let mut found = vec![root.as_raw_nonzero().get()];
     let mut next = 0;
     while let Some(of) = found.get(next).copied() {
-        let children = parents.iter().filter(|(_, parent)| *parent == of);
-        found.extend(children.map(|(pid, _)| *pid));
+        found.extend(children.remove(&of).unwrap_or_default());
         next += 1;
     }
     found
@@ -65,6 +69,25 @@ pub(super) fn memory(of: &[Pid]) -> u64 {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn memory(_of: &[Pid]) -> u64 {
     0
+}
+
+/// Kills a group and everybody below, however fast they start others: they are stopped first, until nobody new is found,
+/// because who is stopped starts nothing.
+pub(super) fn kill(group: Pid, root: Pid) {
+    let mut stopped = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let _ = kill_process_group(group, Signal::STOP);
+        let before = stopped.len();
+        for pid in below(root) {
+            if stopped.insert(pid.as_raw_nonzero()) {
+                let _ = kill_process(pid, Signal::STOP);
+            }
+        }
+        if stopped.len() == before {
+            break;
+        }
+    }
+    signal(group, root, Signal::KILL);
 }
 
 /// Sends a signal to a group, and to everybody below who has left it.

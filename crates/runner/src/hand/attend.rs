@@ -1,8 +1,6 @@
 //! A command while it runs: what it says is kept, its lease renewed, and it is ended when it must be.
 
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -10,17 +8,22 @@ use inbox_core::{Code, EventType, Refusal};
 use inbox_ops::{Renew, Update};
 
 use super::Hand;
+use super::input::{fill, scratch, write};
 use crate::child::{How, Running, Told};
+use crate::client::{self, Client};
 use crate::decide::Reason;
-use crate::guardian::Start;
+use crate::guardian::{Cut, Start};
 use crate::house::News;
 use crate::line::{Line, is_passing};
 use crate::pace::Pace;
-use crate::reader::{Found, Reader};
+use crate::reader::Found;
 use crate::{clock, environment};
 
 /// How long a command that is told to end may take.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long one that has said all it had to say may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How long what a command leaves behind may take to end.
 const REMAINS: Duration = Duration::from_secs(1);
@@ -30,6 +33,17 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// The longest prompt that can be an argument: the system's own limit for one, with some room.
 const ARGUMENT: usize = 120 << 10;
+
+/// What a command is started as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum As {
+    /// The agent, at the beginning.
+    Agent,
+    /// The agent, in a conversation of before.
+    AgentAgain,
+    /// The one who judges.
+    Evaluator,
+}
 
 /// A command that has ended.
 pub(super) struct Attended {
@@ -51,9 +65,16 @@ impl<L: Line> Hand<L> {
         argv: &[String],
         input: &str,
         folder: &Path,
-        is_agent: bool,
+        as_what: As,
     ) -> Result<Attended, Refusal> {
-        let start = self.start(argv, input, folder)?;
+        let is_agent = as_what != As::Evaluator;
+        let start = self.start(argv, input, folder, is_agent)?;
+        let preset = self.house.plan.preset.as_ref().filter(|_| is_agent);
+        let session = self
+            .session
+            .as_deref()
+            .filter(|_| as_what == As::AgentAgain);
+        let mut client = Client::new(preset, input, folder, session);
         self.turn += 1;
         self.answered_at = None;
         let guardian = &self.house.plan.guardian;
@@ -65,6 +86,9 @@ impl<L: Line> Hand<L> {
             )
         })?;
         running.live_by(&self.leash);
+        if let Some(line) = client.opening() {
+            running.say(line);
+        }
         let run = &self.house.config.run;
         let whole = |value: i64| u64::try_from(value).unwrap_or(0);
         let every = Duration::from_secs(whole(run.progress_seconds));
@@ -75,10 +99,9 @@ impl<L: Line> Hand<L> {
             minutes => Some(began + Duration::from_secs(minutes * 60)),
         };
         let mut pace = Pace::new(every, began);
-        let preset = self.house.plan.preset.as_ref().filter(|_| is_agent);
-        let mut reader = Reader::new(preset);
         let mut output: Vec<u8> = Vec::new();
         let mut reason = None;
+        let mut farewell: Option<Duration> = None;
         loop {
             let now = clock::now();
             let wanted = if self.is_lost {
@@ -96,6 +119,9 @@ impl<L: Line> Hand<L> {
                 reason = Some(wanted);
                 running.stop(grace);
             }
+            if reason.is_none() && farewell.take_if(|until| now >= *until).is_some() {
+                running.stop(GRACE);
+            }
             if now >= self.renew_at && !self.is_lost {
                 self.renew();
                 running.live_by(&self.leash);
@@ -103,16 +129,25 @@ impl<L: Line> Hand<L> {
             if is_agent && reason.is_none() && !self.is_lost {
                 self.report(&mut pace);
             }
-            let due = [Some(now + LOOK), pace.due(), Some(self.renew_at)];
+            let due = [Some(now + LOOK), pace.due(), Some(self.renew_at), farewell];
             let due = due.into_iter().flatten().min().unwrap_or(now);
             // What is late is seen to at once, but not without a pause.
             let pause = due.saturating_sub(now).max(Duration::from_millis(1));
             match self.heard.recv_timeout(pause) {
                 Ok((_, Told::Happened(events))) => self.hear(&events),
                 Ok((turn, _)) if turn != self.turn => {}
+                // What comes after its last word is nothing to anybody.
+                Ok((_, Told::Said(_))) if client.is_over() => {}
                 Ok((_, Told::Said(line))) => {
-                    let said = reader.feed(&line);
-                    for line in said.iter().flat_map(|said| said.lines()) {
+                    let fed = client.feed(&line);
+                    for line in fed.say {
+                        running.say(line);
+                    }
+                    if client.is_over() {
+                        running.hush();
+                        farewell = Some(clock::now() + FAREWELL);
+                    }
+                    for line in fed.progress.iter().flat_map(|said| said.lines()) {
                         if is_agent && !line.trim().is_empty() {
                             pace.add(line);
                             (self.house.tell)(News::Said {
@@ -127,10 +162,19 @@ impl<L: Line> Hand<L> {
                     }
                 }
                 Ok((_, Told::Ended(ending))) => {
-                    let found = reader.finish();
+                    let has_said_all = client.is_over() && reason.is_none();
+                    let found = client.finish();
                     let whole = || String::from_utf8_lossy(&output).into_owned();
                     return Ok(Attended {
-                        how: ending.how,
+                        how: match ending.how {
+                            // How it goes when it is let go says nothing about its work.
+                            How::Exited(_) | How::Signalled(_) | How::Cut(Cut::Told)
+                                if has_said_all =>
+                            {
+                                How::Exited(0)
+                            }
+                            how => how,
+                        },
                         reason,
                         output: found.result.clone().unwrap_or_else(whole),
                         found,
@@ -206,7 +250,13 @@ impl<L: Line> Hand<L> {
     }
 
     /// What is started, with its input where it wants it: on standard input, in a file or as an argument.
-    fn start(&self, argv: &[String], input: &str, folder: &Path) -> Result<Start, Refusal> {
+    fn start(
+        &self,
+        argv: &[String],
+        input: &str,
+        folder: &Path,
+        is_agent: bool,
+    ) -> Result<Start, Refusal> {
         let scratch = scratch()?;
         let file = scratch.join("prompt.md");
         write(&file, input)?;
@@ -241,6 +291,7 @@ impl<L: Line> Hand<L> {
             env,
             folder: folder.to_owned(),
             input: (!as_argument && !as_file).then_some(file),
+            talks: is_agent && client::talks(self.house.plan.preset.as_ref()),
             limits: self.house.limits(),
             scratch: Some(scratch),
             grace_ms: u64::try_from(REMAINS.as_millis()).unwrap_or(0),
@@ -262,81 +313,5 @@ impl<L: Line> Hand<L> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect()
-    }
-}
-
-/// A word of the command with what it stands for. What is put in is not looked at again.
-fn fill(word: &str, values: &[(&str, &str)]) -> String {
-    let mut out = String::new();
-    let mut rest = word;
-    while let Some(at) = rest.find('{') {
-        let (before, after) = rest.split_at(at);
-        out.push_str(before);
-        let found = values.iter().find(|(name, _)| after.starts_with(name));
-        let (put, taken) = found.map_or(("{", 1), |(name, value)| (*value, name.len()));
-        out.push_str(put);
-        rest = &after[taken..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// A folder that nobody else can look into.
-fn scratch() -> Result<PathBuf, Refusal> {
-    let cannot = |error: &dyn std::fmt::Display| {
-        Refusal::new(
-            Code::Storage,
-            format!("a folder for the prompt cannot be made: {error}"),
-        )
-    };
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| cannot(&error))?;
-    let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = std::env::temp_dir().join(format!("inbox-run-{name}"));
-    std::fs::DirBuilder::new()
-        .mode(0o700)
-        .create(&path)
-        .map_err(|error| cannot(&error))?;
-    Ok(path)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    let written = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| {
-        Refusal::new(
-            Code::Storage,
-            format!("the prompt cannot be written: {error}"),
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fill;
-
-    #[test]
-    fn a_prompt_is_put_in_once_and_never_read_as_a_pattern() {
-        let fill = |word: &str, prompt: &str| {
-            fill(
-                word,
-                &[
-                    ("{prompt_file}", "/f"),
-                    ("{prompt}", prompt),
-                    ("{session}", "s1"),
-                ],
-            )
-        };
-        assert_eq!(
-            fill("-p={prompt}", "a {prompt_file} b"),
-            "-p=a {prompt_file} b"
-        );
-        assert_eq!(fill("{prompt_file}{session}", "x"), "/fs1");
-        assert_eq!(fill("{prompts} {x} {", "x"), "{prompts} {x} {");
-        assert_eq!(fill("plain", "x"), "plain");
     }
 }

@@ -6,7 +6,7 @@ use inbox_core::{Kind, Message, Refusal, Status};
 use inbox_ops::Shown;
 use inbox_wire::{Brief, Payload, Semantic};
 
-use super::attend::Attended;
+use super::attend::{As, Attended};
 use super::{Hand, READ_BY_THEN};
 use crate::child::How;
 use crate::decide::{Reason, Standing};
@@ -107,7 +107,7 @@ impl<L: Line> Hand<L> {
         let question = verify::question(&evaluate, product);
         // Once more for a moment's trouble.
         for _ in 0..2 {
-            let answered = self.attend(&argv, &question, folder, false)?;
+            let answered = self.attend(&argv, &question, folder, As::Evaluator)?;
             if answered.how != How::Exited(0) {
                 if self.is_lost || answered.reason == Some(Reason::Quit) {
                     break;

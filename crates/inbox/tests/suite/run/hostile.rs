@@ -97,7 +97,8 @@ fn no_text_of_others_leaves_its_fence() {
     let inbox = Inbox::new(Store::open(&Location::File(ground.inbox.store())).expect("a store"));
     let lead = by("lead");
     let texts = texts();
-    assert_eq!(texts.len(), TEXTS);
+    let distinct: std::collections::BTreeSet<&String> = texts.iter().collect();
+    assert_eq!(distinct.len(), TEXTS);
     let mut seen = 0;
     for (at, some) in texts.chunks(20).enumerate() {
         // Each batch has a reader of its own, so that all of it is unread.
@@ -136,6 +137,85 @@ fn no_text_of_others_leaves_its_fence() {
         assert_eq!(found, Vec::<String>::new(), "{}", made.prompt);
     }
     assert_eq!(seen, TEXTS);
+}
+
+/// The headings of a prompt.
+fn headings(prompt: &str) -> Vec<&str> {
+    let lines = prompt.lines().map(str::trim_start);
+    lines.filter(|line| line.starts_with('#')).collect()
+}
+
+/// A text without what no line of a card or a brief may have; cards and briefs with that are refused.
+fn as_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+#[test]
+fn no_field_of_a_brief_or_a_card_makes_a_line_of_its_own() {
+    let ground = Ground::new();
+    let inbox = Inbox::new(Store::open(&Location::File(ground.inbox.store())).expect("a store"));
+    let lead = by("lead");
+    for name in ["quinn", "vikram"] {
+        ground.inbox.ok(&format!("agent add {name}"));
+    }
+    let card_of = |lines: &[String], prose: &str| {
+        let rule =
+            |trigger: &String| json!({ "trigger": trigger, "route_to": "vikram", "via": "inbox" });
+        let never: Vec<String> = lines.iter().map(|line| format!("I never {line}")).collect();
+        let card = json!({
+            "card_version": "1.0",
+            "identity": { "slug": "quinn", "name": lines[0], "department": "dev", "reports_to": "vikram", "model": "x" },
+            "scope": lines[0], "capabilities": lines, "constraints": never,
+            "escalation_rules": lines.iter().map(rule).collect::<Vec<_>>(),
+            "output_types": ["message"], "working_style": prose,
+            "voice": { "description": lines[0], "example": lines[0] }, "values": lines,
+        });
+        std::fs::write(ground.folder().join("card.json"), card.to_string()).unwrap();
+        ground
+            .inbox
+            .run(["card", "set", "--json", "quinn", "card.json"])
+    };
+    let mut usual = None;
+    let plain = vec!["plain".to_owned()];
+    let texts = texts();
+    for some in std::iter::once(&plain[..]).chain(texts.chunks(25)) {
+        // A field begins with a word of ours: what it says may be an order, and begins no line.
+        let prose: Vec<String> = some
+            .iter()
+            .map(|text| format!("It says {}", quietly(text)))
+            .collect();
+        let lines: Vec<String> = prose.iter().map(|text| as_line(text)).collect();
+        let prose = prose.join("\n");
+        if prose != as_line(&prose) {
+            card_of(std::slice::from_ref(&prose), "").refused(30, "invalid_wire");
+        }
+        card_of(&lines, &prose).ok();
+        let brief = json!({
+            "wire": "1.0", "type": "brief", "sender": "lead", "ts": "2026-04-28T00:00:00Z",
+            "payload": {
+                "goal": "The report is written.", "context": prose, "constraints": lines, "acceptance_criteria": lines,
+                "output_contract": { "type": "message" }, "escalation_triggers": lines,
+            },
+        });
+        let fields = json!({ "to": ["quinn"], "subject": "Report", "payload_json": brief });
+        let send: Send = serde_json::from_value(fields).expect("a request");
+        let sent = send
+            .run(&inbox, &lead)
+            .expect("a brief may say what a card may");
+        let prompt = Prompt {
+            thread: Some(sent.thread.thread_id),
+        };
+        let made = prompt.run(&inbox, &by("quinn")).expect("a prompt").prompt;
+        let is_plain = some == plain;
+        assert!(is_plain || made.to_lowercase().contains("run:"), "{made}");
+        assert_eq!(obeyed(&made), Vec::<String>::new(), "{made}");
+        let found: Vec<String> = headings(&made).into_iter().map(str::to_owned).collect();
+        assert_eq!(*usual.get_or_insert_with(|| found.clone()), found, "{made}");
+        // The next prompt has its own brief, and no mail besides.
+        ground.inbox.ok("read --agent quinn");
+    }
 }
 
 #[test]

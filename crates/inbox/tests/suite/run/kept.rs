@@ -99,24 +99,106 @@ fn a_lease_is_renewed_for_as_long_as_the_command_runs() {
 }
 
 #[test]
-fn a_bomb_of_processes_stays_inside() {
-    let ground = Ground::with(&[("processes", "30")]);
-    let thread = ground.send("Bomb");
-    // Each leaves the group, and there are more than the guardian sees at once.
-    let script = "n=0; while [ $n -lt 400 ]; do setsid sleep 987 & n=$((n+1)); done; wait\n";
-    assert_eq!(ground.run("--once", script).code, 0);
+fn a_command_that_never_ends_is_stopped_and_its_thread_has_failed() {
+    // There is no shorter time to set. Nothing is asserted about how long it takes.
+    let ground = Ground::with(&[("timeout_minutes", "1")]);
+    let thread = ground.send("For ever");
+    let mut runner = ground.start("--once", STUBBORN);
+    let pids = all(&ground);
+    let status = |runner: &mut super::Leashed| runner.0.try_wait().ok().flatten();
+    let ended = (0..5).find_map(|_| {
+        let deadline = std::time::Instant::now() + super::NEVER;
+        loop {
+            if let Some(ended) = status(&mut runner) {
+                return Some(ended);
+            }
+            if std::time::Instant::now() > deadline {
+                return None;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    });
+    assert!(ended.is_some_and(|ended| ended.success()), "{ended:?}");
     assert_eq!(ground.status(&thread), "failed");
     let summary = text(&ground.last(&thread)["summary"]);
-    assert!(summary.contains("run.processes"), "{summary}");
+    assert!(summary.contains("run.timeout_minutes"), "{summary}");
+    assert!(!pids.iter().any(|pid| is_alive(pid)));
+}
+
+/// How many processes work in a folder.
+fn at_work(ground: &Ground) -> usize {
     let here = ground.folder().display().to_string();
-    let left = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter(|entry| {
-            let folder = std::fs::read_link(entry.path().join("cwd"));
-            folder.is_ok_and(|folder| folder.display().to_string() == here)
-        });
-    assert_eq!(left.count(), 0);
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let is_here = |entry: &std::fs::DirEntry| {
+        let folder = std::fs::read_link(entry.path().join("cwd"));
+        folder.is_ok_and(|folder| folder.display().to_string() == here)
+    };
+    all.filter(is_here).count()
+}
+
+/// A bomb that doubles, and each of whose parts leaves its group and its parent behind. Its tenth generation is its last, so
+/// that it has an end where nothing holds it.
+const BOMB: &str = "echo >> born
+[ \"$1\" -ge 10 ] && exec sleep 987
+setsid sh bomb.sh $(($1 + 1)) &
+setsid sh bomb.sh $(($1 + 1)) &
+";
+
+#[test]
+fn a_bomb_of_processes_stays_inside() {
+    for script in [
+        // Each leaves the group, and there are more than the guardian sees at once.
+        "n=0; while [ $n -lt 400 ]; do setsid sleep 987 & n=$((n+1)); done; wait\n",
+        "sh bomb.sh 0; while :; do sleep 1; done\n",
+    ] {
+        let ground = Ground::with(&[("processes", "30")]);
+        let thread = ground.send("Bomb");
+        std::fs::write(ground.folder().join("bomb.sh"), BOMB).unwrap();
+        assert_eq!(ground.run("--once", script).code, 0);
+        assert_eq!(ground.status(&thread), "failed");
+        let summary = text(&ground.last(&thread)["summary"]);
+        assert!(summary.contains("run.processes"), "{summary}");
+        assert_eq!(at_work(&ground), 0);
+    }
+}
+
+#[test]
+fn a_bomb_goes_with_its_runner() {
+    let ground = Ground::with(&[("processes", "0"), ("lease_seconds", "3600")]);
+    ground.send("Bomb");
+    std::fs::write(ground.folder().join("bomb.sh"), BOMB).unwrap();
+    let runner = ground.start("--once", "sh bomb.sh 2; while :; do sleep 1; done\n");
+    // In the midst of it.
+    eventually("it grows", || {
+        let born = std::fs::read_to_string(ground.folder().join("born"));
+        (born.unwrap_or_default().len() > 40).then_some(())
+    });
+    runner.signal(Signal::KILL);
+    drop(runner);
+    eventually("nothing is left", || (at_work(&ground) == 0).then_some(()));
+}
+
+#[test]
+fn a_command_has_a_wall_of_processes_far_behind_its_limit() {
+    for (processes, has_wall) in [("30", true), ("0", false)] {
+        let ground = Ground::with(&[("processes", processes)]);
+        let thread = ground.send("Look");
+        let script = "cat > /dev/null; grep 'Max processes' /proc/self/limits\n";
+        assert_eq!(ground.run("--once", script).code, 0);
+        let body = text(&ground.last(&thread)["body"]);
+        let number = |line: &str| {
+            let word = line.split_whitespace().nth(2).unwrap();
+            word.parse::<u64>().unwrap_or(u64::MAX)
+        };
+        let own = std::fs::read_to_string("/proc/self/limits").unwrap();
+        let own = own.lines().find(|line| line.starts_with("Max processes"));
+        let (most, own) = (number(&body), number(own.unwrap()));
+        if has_wall {
+            assert!((16 * 30..own).contains(&most), "{body}");
+        } else {
+            assert_eq!(most, own);
+        }
+    }
 }
 
 #[test]

@@ -1,56 +1,74 @@
-//! Many runners on one store, killed at random: each thread is finished exactly once.
+//! Fifty runners on one store, killed at random: each of a thousand threads is finished exactly once.
 
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use inbox_core::{Kind, Status, ThreadId};
+use inbox_ops::{Caller, Inbox, List, Operation, Send, Show};
+use inbox_store::{Location, Store};
+use serde_json::json;
 
 use super::{Ground, eventually};
 
-/// How many of something, unless the environment says otherwise.
-fn size(name: &str, usual: usize) -> usize {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(usual)
+const RUNNERS: usize = 50;
+const THREADS: usize = 1000;
+
+/// How many runners are killed.
+const KILLS: usize = 100;
+
+/// How long it may be that nothing more is done. Not a measure of speed.
+const STUCK: Duration = Duration::from_mins(2);
+
+/// Random numbers, the same in each run.
+fn dice() -> impl FnMut(usize) -> usize {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    move |end| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % end as u64).expect("a small number")
+    }
 }
 
 #[test]
 fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     let ground = Ground::with(&[("lease_seconds", "6"), ("progress_seconds", "0")]);
-    let (runners, threads) = (
-        size("INBOX_TEST_RUNNERS", 6),
-        size("INBOX_TEST_THREADS", 80),
-    );
-    let ids: Vec<String> = (0..threads)
-        .map(|n| ground.send(&format!("Work {n}")))
-        .collect();
-    let script = "cat > /dev/null; echo \"$INBOX_THREAD\"\n";
-    let args = ground.args("", script);
-    let begin = || -> Child { ground.inbox.spawn(&args) };
-    let mut crew: Vec<Child> = (0..runners).map(|_| begin()).collect();
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut dice = move |end: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        usize::try_from(seed % end as u64).expect("a small number")
+    // What is asked here is asked in this process: a thousand more would take longer than the work.
+    let inbox = Inbox::new(Store::open(&Location::File(ground.inbox.store())).expect("a store"));
+    let lead = Caller::local(Some("lead".parse().expect("a name")));
+    let send = |n: usize| -> ThreadId {
+        let fields = json!({ "to": ["quinn"], "subject": format!("Work {n}") });
+        let send: Send = serde_json::from_value(fields).expect("a request");
+        send.run(&inbox, &lead)
+            .expect("it is sent")
+            .thread
+            .thread_id
     };
-    let done = || {
-        let found = ground.inbox.ok("list --status done --limit 10000");
-        found["threads"].as_array().map_or(0, Vec::len)
+    let ids: Vec<ThreadId> = (0..THREADS).map(send).collect();
+    let args = ground.args("", "cat > /dev/null; echo \"$INBOX_THREAD\"\n");
+    let begin = || -> Child { ground.inbox.spawn(&args) };
+    let mut crew: Vec<Child> = (0..RUNNERS).map(|_| begin()).collect();
+    let mut dice = dice();
+    let done = || -> usize {
+        let list: List = serde_json::from_value(json!({ "status": ["done"], "limit": 10_000 }))
+            .expect("a request");
+        list.run(&inbox, &lead).expect("a list").threads.len()
     };
     // A kill for so many threads, wherever the victim just is.
-    let mut kills = 0;
-    let mut last = 0;
-    let mut patience = 0;
+    let (mut kills, mut last, mut since) = (0, 0, Instant::now());
     loop {
         let now = done();
-        if now == threads {
+        if now == THREADS {
             break;
         }
-        patience = if now == last { patience + 1 } else { 0 };
-        last = now;
-        assert!(patience < 400, "{now} of {threads} were done, and no more");
-        if kills < runners * 2 && now * runners * 2 >= kills * threads {
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+        assert!(
+            since.elapsed() < STUCK,
+            "{now} of {THREADS} were done, and no more"
+        );
+        while kills < KILLS && now * KILLS >= kills * THREADS {
             let victim = dice(crew.len());
             let _ = crew[victim].kill();
             let _ = crew[victim].wait();
@@ -61,17 +79,20 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     }
     for child in &mut crew {
         let _ = child.kill();
+    }
+    for child in &mut crew {
         let _ = child.wait();
     }
-    assert!(kills > 0);
-    for id in &ids {
-        let shown = ground.show(id);
-        let results = shown["messages"].as_array().expect("messages").iter();
+    assert_eq!(kills, KILLS);
+    for id in ids {
+        let shown = Show::of(id).run(&inbox, &lead).expect("it is shown");
+        assert_eq!(shown.thread.status, Status::Done);
+        let results = shown.messages.iter();
         let results: Vec<_> = results
-            .filter(|message| message["kind"] == "result")
+            .filter(|message| message.kind == Kind::Result)
             .collect();
         assert_eq!(results.len(), 1, "{id}");
-        assert_eq!(results[0]["summary"], id.as_str());
+        assert_eq!(results[0].summary, id.to_string());
     }
     eventually("nothing is left of the killed", || {
         let here = ground.folder().display().to_string();

@@ -8,12 +8,12 @@ use super::{Ground, eventually};
 const CLIENT: &str = r#"#!/bin/sh
 printf '%s\n' "$*" >> calls; cat > input.$(wc -l < calls)
 case "$*" in
-  *--resume*) text='Used the blue one.' ;;
-  *) text='{\"wire\":\"1.0\",\"type\":\"blocked\",\"sender\":\"quinn\",\"ts\":\"2026-04-28T00:00:00Z\",\"payload\":{\"task_id\":\"x\",\"agent\":\"quinn\",\"reason\":\"Red or blue?\",\"blocker_type\":\"ambiguity\"}}' ;;
+  *--resume*) text='Used the blue one.'; cost=0.5 ;;
+  *) cost=0.25; text='{\"wire\":\"1.0\",\"type\":\"blocked\",\"sender\":\"quinn\",\"ts\":\"2026-04-28T00:00:00Z\",\"payload\":{\"task_id\":\"x\",\"agent\":\"quinn\",\"reason\":\"Red or blue?\",\"blocker_type\":\"ambiguity\"}}' ;;
 esac
 echo '{"type":"system","subtype":"init","session_id":"conv-1"}'
 echo '{"type":"assistant","message":{"content":[{"type":"text","text":"Looking."}]},"session_id":"conv-1"}'
-echo '{"type":"result","is_error":false,"result":"'"$text"'","session_id":"conv-1","total_cost_usd":0.25,"usage":{"input_tokens":10,"output_tokens":5}}'
+echo '{"type":"result","is_error":false,"result":"'"$text"'","session_id":"conv-1","total_cost_usd":'"$cost"',"usage":{"input_tokens":10,"output_tokens":5}}'
 "#;
 
 #[test]
@@ -65,5 +65,6 @@ fn a_preset_that_nobody_knows_is_refused_with_those_that_are() {
     let args = ["run", "--json", "--agent", "quinn", "--preset", "nobody"];
     let refused = ground.inbox.run(args).refused(30, "invalid_input");
     let hint = refused["error"]["hint"].as_str().unwrap();
-    assert!(hint.contains("claude, codex, gemini, opencode"), "{hint}");
+    let known = "claude, claude-acp, codex, codex-acp, gemini, gemini-acp, opencode, opencode-acp";
+    assert!(hint.contains(known), "{hint}");
 }

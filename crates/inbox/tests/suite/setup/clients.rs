@@ -12,9 +12,9 @@ use crate::packages;
 
 /// A client's package and version, and the program in it.
 pub(crate) struct Package {
-    name: &'static str,
-    version: &'static str,
-    program: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) program: &'static str,
 }
 
 pub(crate) const CLAUDE: Package = Package {
@@ -29,7 +29,7 @@ pub(crate) const CODEX: Package = Package {
     program: "codex",
 };
 
-const GEMINI: Package = Package {
+pub(crate) const GEMINI: Package = Package {
     name: "@google/gemini-cli",
     version: "0.61.0",
     program: "gemini",

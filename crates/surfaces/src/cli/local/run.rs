@@ -77,7 +77,7 @@ pub(super) fn describe(command: Command) -> Command {
             Arg::new("preset")
                 .long("preset")
                 .value_name("NAME")
-                .help("Run a known client: claude, codex, gemini, opencode, or one of run.presets"),
+                .help("Run a known client: claude, codex, gemini, opencode, the same with -acp, or one of run.presets"),
         )
         .arg(
             Arg::new("show_prompt")
