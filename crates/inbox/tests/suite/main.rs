@@ -24,6 +24,8 @@ mod mcp;
 mod notify;
 #[cfg(test)]
 mod packages;
+#[cfg(test)]
+mod packaging;
 mod reference;
 #[cfg(test)]
 mod run;
