@@ -30,6 +30,8 @@ mod reference;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod security;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod setup;
