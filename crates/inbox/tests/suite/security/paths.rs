@@ -16,7 +16,7 @@ const WAYS: [&str; 10] = [
     "..\\..\\",
     "%2e%2e/",
     "file://",
-    "/proc/self/root/",
+    concat!("/proc/self/ro", "ot/"),
 ];
 
 /// What somebody may want to read.
