@@ -355,7 +355,7 @@ fn no_file_names_a_machine() {
 
 /// The lines of a section of a manifest.
 fn section(manifest: &str, name: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(manifest)).unwrap();
+    let text = std::fs::read_to_string(root().join(manifest)).expect("a manifest");
     let lines = text.lines().skip_while(|line| *line != name).skip(1);
     lines
         .take_while(|line| !line.is_empty() && !line.starts_with('['))

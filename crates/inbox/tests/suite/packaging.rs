@@ -25,17 +25,19 @@ fn alone() -> &'static Path {
         let mut candidates: Vec<_> = std::fs::read_dir(&deps)
             .expect("the crates are compiled")
             .flatten()
-            .filter(|entry| {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                name.starts_with("libinbox_surfaces-") && name.ends_with(".rlib")
+            .map(|entry| entry.path())
+            .filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_library = path.extension().is_some_and(|kind| kind == "rlib");
+                name.starts_with("libinbox_surfaces-") && is_library
             })
             .collect();
         // The newest is of this source; others may be of other features, and their parts gone.
-        candidates.sort_by_key(|entry| {
-            let time = entry.metadata().and_then(|found| found.modified());
+        candidates.sort_by_key(|path| {
+            let time = path.metadata().and_then(|found| found.modified());
             std::cmp::Reverse(time.expect("a time"))
         });
-        let newest = candidates.first().expect("surfaces is compiled").path();
+        let newest = candidates.first().expect("surfaces is compiled");
         let mut rustc = Command::new("rustc");
         rustc
             .args([
