@@ -1,4 +1,4 @@
-.PHONY: build run story test clients interop check docs sabotage fuzz release bench
+.PHONY: build run story test clients interop check audit docs sabotage fuzz release deb image bench
 
 build:
 	cargo build --locked
@@ -64,6 +64,18 @@ release:
 ifeq ($(shell uname -s),Linux)
 STATIC = -C target-feature=+crt-static
 endif
+
+# What is shipped around it, under target/package: a Debian package, and what a container's image is built from.
+deb: release
+	scripts/package $(TARGET)/release/inbox $(TARGET)/package deb
+
+image: release
+	scripts/package $(TARGET)/release/inbox $(TARGET)/package image
+
+# Known faults of what the binary is built from, and whether it may be used: cargo deny and cargo audit, installed under target/ when
+# they are missing. Says so loudly where the list of known faults cannot be had.
+audit:
+	@scripts/audit
 
 # Measures the goals of speed beside the peers, and writes docs/reference/benchmarks.md. The peers come
 # from PyPI into a folder under target/; the machine should be quiet. One part: target/release/inbox-bench NAME,

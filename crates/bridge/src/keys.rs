@@ -100,7 +100,7 @@ impl Keys {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
         {
-            std::fs::create_dir_all(folder).map_err(|error| cannot(&error))?;
+            inbox_store::private::make_folder(folder).map_err(|error| cannot(&error))?;
         }
         let lock = OpenOptions::new()
             .create(true)

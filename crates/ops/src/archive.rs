@@ -1,13 +1,13 @@
 //! `archive`: old threads move to monthly files, where they stay searchable and are polled no more.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, EventId, Refusal, Scope};
-use inbox_store::{Abort, ThreadRow, Tx};
+use inbox_store::{Abort, ThreadRow, Tx, private};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -231,7 +231,7 @@ fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(),
         )
     };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(cannot)?;
+        private::make_folder(folder).map_err(cannot)?;
     }
     let parse = |line: &str| serde_json::from_str::<Value>(line).ok();
     let before = match std::fs::read_to_string(path) {
@@ -244,7 +244,7 @@ fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(),
         .filter_map(parse)
         .map(|line| id(&line))
         .collect();
-    let mut file = OpenOptions::new()
+    let mut file = private::file()
         .create(true)
         .append(true)
         .open(path)

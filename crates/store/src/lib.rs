@@ -27,6 +27,7 @@ mod notice;
 mod open;
 mod open_name;
 mod postgres;
+pub mod private;
 mod publish;
 mod query;
 mod receipt;

@@ -75,6 +75,7 @@ impl Store {
                 let mut driver = postgres::Postgres::connect(url)?;
                 if fail::is_asked_for() && is_for_tests(&mut driver)? {
                     armed = fail::Armed::from_environment();
+                    driver.arm(armed);
                 }
                 let bell = driver.bell();
                 (Box::new(driver), bell)

@@ -27,6 +27,7 @@ use self::url::Target;
 use crate::bell::{Bell, Key};
 use crate::driver::{Driver, Mode, Wrote};
 use crate::error::StoreError;
+use crate::fail::Armed;
 use crate::sql::{self, Migration, SCHEMA_VERSION, Sql};
 use crate::value::{Param, Row, Value};
 
@@ -69,6 +70,11 @@ impl Postgres {
         store.link.create_schema()?;
         let created = store.known_version()? == 0;
         Ok((store, created))
+    }
+
+    /// Arms a fail point; only for stores made for tests.
+    pub(crate) fn arm(&mut self, armed: Armed) {
+        self.link.armed = armed;
     }
 
     /// The file of the host's bell for this store.

@@ -20,7 +20,7 @@ mod list_show_export;
 mod mail;
 mod memory;
 mod migrate;
-mod misc;
+pub(crate) mod misc;
 mod notes;
 mod output;
 mod password;

@@ -51,6 +51,7 @@ fn play_on(served: &Served, story: &str) {
         .env("INBOX_BINARY", crate::INBOX)
         .env("INBOX_URL", &served.url)
         .env("CHROMIUM", chromium())
+        .env("INBOX_HOSTILE", HOSTILE.to_string())
         .env(
             "INBOX_SHOTS",
             std::env::var_os("INBOX_SHOTS").unwrap_or_default(),
@@ -62,6 +63,9 @@ fn play_on(served: &Served, story: &str) {
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{story}\n{told}\n{complaint}");
 }
+
+/// How many hostile texts the page is given at least.
+const HOSTILE: usize = 300;
 
 macro_rules! stories {
     ($($name:ident)*) => {

@@ -4,6 +4,7 @@
 mod disk;
 mod foreign;
 mod images;
+mod many;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

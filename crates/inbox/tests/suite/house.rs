@@ -352,3 +352,70 @@ fn no_file_names_a_machine() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// The lines of a section of a manifest.
+fn section(manifest: &str, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(manifest)).expect("a manifest");
+    let lines = text.lines().skip_while(|line| *line != name).skip(1);
+    lines
+        .take_while(|line| !line.is_empty() && !line.starts_with('['))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn unsafe_code_is_forbidden_everywhere_but_in_one_module() {
+    let forbidden = section("Cargo.toml", "[workspace.lints.rust]");
+    assert!(
+        forbidden.contains(&"unsafe_code = \"forbid\"".to_owned()),
+        "{forbidden:?}"
+    );
+    // `forbid` cannot be taken back, so the crate of that module has the list of all the others with one line weaker.
+    let denied: Vec<_> = forbidden
+        .iter()
+        .map(|line| line.replace("forbid", "deny"))
+        .collect();
+    let store = "crates/store/Cargo.toml";
+    assert_eq!(section(store, "[lints.rust]"), denied);
+    assert_eq!(
+        section(store, "[lints.clippy]"),
+        section("Cargo.toml", "[workspace.lints.clippy]")
+    );
+    let metadata = metadata();
+    for (name, package) in members(&metadata) {
+        let manifest = std::fs::read_to_string(text(&package["manifest_path"])).unwrap();
+        let takes_all = manifest.contains("[lints]\nworkspace = true");
+        assert_eq!(takes_all, name != "inbox-store", "{name}");
+    }
+    let mut found = Vec::new();
+    for path in tracked() {
+        let name = path.strip_prefix(root()).unwrap_or(&path);
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        if is_rust
+            && std::fs::read_to_string(&path)
+                .unwrap()
+                .lines()
+                .any(is_unsafe)
+        {
+            found.push(name.display().to_string());
+        }
+    }
+    assert_eq!(found, ["crates/store/src/sys.rs"]);
+}
+
+/// Whether a line of code, and no comment or text, begins something unsafe.
+fn is_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    ["{", "fn", "impl", "extern", "trait"]
+        .iter()
+        .any(|next| code.contains(&format!("{} {next}", "unsafe")))
+}
+
+#[test]
+fn cargo_deny_allows_the_licences_of_the_house() {
+    let text = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let list = text.split("allow = [").nth(1).unwrap();
+    let list = list.split(']').next().unwrap();
+    let allowed: Vec<_> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(allowed, LICENCES);
+}

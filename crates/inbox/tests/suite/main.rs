@@ -24,9 +24,13 @@ mod mcp;
 mod notify;
 #[cfg(test)]
 mod packages;
+#[cfg(test)]
+mod packaging;
 mod reference;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod security;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `inbox mcp` as clients use it: by hand, line by line, and with the official SDKs of both revisions.
 
-mod client;
+pub(crate) mod client;
 mod far;
 mod faults;
 mod guide;

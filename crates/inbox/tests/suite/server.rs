@@ -10,7 +10,7 @@ mod mcp;
 mod notices;
 mod pages;
 mod parity;
-mod raw;
+pub(crate) mod raw;
 mod secrets;
 mod spoof;
 mod stop;
@@ -54,7 +54,7 @@ impl Served {
     }
 
     /// The address and port.
-    fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.url.split_once("://").expect("a URL").1
     }
 
@@ -90,7 +90,7 @@ fn serve(desk: &Sandbox, more: &[&str]) -> (Child, String) {
 }
 
 /// Starts a server that was described, and waits until it says where it listens.
-fn listening(mut command: Command) -> (Child, String) {
+pub(crate) fn listening(mut command: Command) -> (Child, String) {
     use std::io::{BufRead, BufReader};
     let mut child = command
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! The console in a real terminal: what a person sees and types, and what it does to others.
 
-mod hostile;
+pub(crate) mod hostile;
 mod terminal;
 
 use inbox_testkit::sandbox::{Sandbox, finish, words};

@@ -15,6 +15,7 @@ use super::session::{Item, ROLLBACK, Session, settings};
 use super::url::Target;
 use crate::driver::Mode;
 use crate::error::StoreError;
+use crate::fail::Armed;
 use crate::sql::{self, Sql};
 use crate::value::{Row, Value};
 
@@ -41,6 +42,8 @@ pub(super) struct Link {
     queue: Vec<Item>,
     /// Whether a part of the open transaction was sent.
     is_sent: bool,
+    /// The point at which a step of the schema is to be cut off, in a store for tests.
+    pub(super) armed: Armed,
 }
 
 impl Link {
@@ -51,6 +54,7 @@ impl Link {
             transaction: Transaction::None,
             queue: Vec::new(),
             is_sent: false,
+            armed: Armed::default(),
         }
     }
 

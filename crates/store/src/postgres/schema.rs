@@ -6,6 +6,7 @@ use super::link::{ANSWER_WITHIN, Link, no_row};
 use super::url::Target;
 use crate::driver::Mode;
 use crate::error::StoreError;
+use crate::fail::Point;
 use crate::sql::{Migration, Sql};
 
 /// A step of the schema may rewrite a large table.
@@ -77,7 +78,12 @@ impl Link {
         self.begin(Mode::Write)?;
         let done = self.migrate_begun(step);
         match done {
-            Ok(true) => self.commit(None).map(drop),
+            Ok(true) => {
+                self.armed.reach(Point::BeforeMigration);
+                self.commit(None)?;
+                self.armed.reach(Point::AfterMigration);
+                Ok(())
+            }
             other => {
                 self.rollback();
                 other.map(drop)
@@ -176,6 +182,8 @@ impl Link {
                  OR NOT EXISTS (SELECT 1 FROM addresses d WHERE d.address_no = t.to_no) LIMIT 20",
             "SELECT 'a queue holds thread ' || r.thread_no || ', which is not there' FROM recipients r
               WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.thread_no = r.thread_no) LIMIT 20",
+            "SELECT 'thread ' || t.thread_no || ' waits in no queue' FROM threads t
+              WHERE NOT EXISTS (SELECT 1 FROM recipients r WHERE r.address_no = t.to_no AND r.thread_no = t.thread_no) LIMIT 20",
             "SELECT 'an inbox holds entry ' || d.entry_no || ', which is not there' FROM deliveries d
               WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_no = d.entry_no) LIMIT 20",
             "SELECT 'the index ' || c.relname || ' is not valid' FROM pg_index i

@@ -285,4 +285,43 @@ mod tests {
         assert_eq!(typed(b"\xff\xfex"), [Key::Char('x')]);
         assert_eq!(typed(b"\x1b[I\x1b[Ox"), [Key::Char('x')]);
     }
+
+    #[test]
+    fn any_bytes_are_keys_or_nothing_and_cost_no_more_than_they_are() {
+        let pieces: [&[u8]; 12] = [
+            b"\x1b",
+            b"\x1b[",
+            b"\x1bO",
+            b"\x1b[200~",
+            b"\x1b[201~",
+            b"~",
+            b";5",
+            b"999999999999",
+            b"\xc3",
+            b"\xf0\x9f",
+            b"a",
+            b"\0",
+        ];
+        let mut seed = 0x5eed_0041_u64;
+        for _ in 0..2000 {
+            let mut keys = Keys::default();
+            let (mut typed, mut found) = (0, 0);
+            for _ in 0..40 {
+                seed ^= seed << 13;
+                seed ^= seed >> 7;
+                seed ^= seed << 17;
+                let noise = [seed.to_le_bytes()[0]];
+                let piece = if seed.is_multiple_of(3) {
+                    &noise[..]
+                } else {
+                    pieces[usize::try_from(seed % 12).unwrap()]
+                };
+                typed += piece.len();
+                found += keys.read(piece).len();
+                assert!(keys.open.len() < LONGEST);
+            }
+            let _ = keys.end();
+            assert!(found <= typed && !keys.is_open());
+        }
+    }
 }

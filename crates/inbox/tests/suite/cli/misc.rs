@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::desk::Desk;
 
-const COMMANDS: &[&str] = &[
+pub(crate) const COMMANDS: &[&str] = &[
     "init",
     "send",
     "fetch",

@@ -13,6 +13,10 @@ const OTHERS: [&str; 3] = ["anon", "authenticated", "service_role"];
 
 const NOTHING: [String; 0] = [];
 
+/// There are at least so many rights to ask for, and so many things to attempt.
+const ASKED: usize = 500;
+const ATTEMPTS: usize = 200;
+
 #[test]
 fn by_the_catalog_nobody_else_has_any_right_on_anything_of_a_store() {
     let (_desk, schema) = store();
@@ -28,7 +32,7 @@ fn by_the_catalog_nobody_else_has_any_right_on_anything_of_a_store() {
     ] {
         assert!(asked.iter().any(|line| line.contains(part)), "{part}");
     }
-    assert!(asked.len() > 500, "{}", asked.len());
+    assert!(asked.len() > ASKED, "{}", asked.len());
     assert_eq!(rights(&schema, &OTHERS), NOTHING);
     assert_eq!(without_row_security(&schema), NOTHING);
 }
@@ -39,7 +43,7 @@ fn everything_that_they_attempt_is_denied_even_inside_the_schema() {
     desk.send("--to backend");
     for role in OTHERS {
         let (count, got) = attempts(&schema, role);
-        assert!(count > 200, "{count}");
+        assert!(count > ATTEMPTS, "{count}");
         assert_eq!(got, NOTHING);
     }
     // The lock on the door is not the only one.

@@ -2,7 +2,7 @@
 
 use super::{bounded, filled, sqlite};
 
-const COMMANDS: &[&[&str]] = &[
+const COMMANDS: [&[&str]; 9] = [
     &["list"],
     &["fetch", "--agent", "w"],
     &["show", "--thread", "thr_1"],
@@ -13,6 +13,9 @@ const COMMANDS: &[&[&str]] = &[
     &["init"],
     &["backup", "--to", "copy.db"],
 ];
+
+/// Files that are no stores, and a folder.
+const NOT_STORES: usize = 7;
 
 #[test]
 fn what_is_no_store_is_refused_and_left_as_it_is() {
@@ -27,14 +30,15 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
     );
     let theirs = std::fs::read(inbox.folder().join("theirs.db")).unwrap();
     let header_only = std::fs::read(inbox.store()).unwrap()[..100].to_vec();
-    for (name, bytes) in [
+    let not_stores: [(&str, Vec<u8>); NOT_STORES - 1] = [
         ("random", noise),
         ("text", b"just a text file\n".repeat(500)),
         ("short", b"x".to_vec()),
         ("empty", Vec::new()),
         ("another program's", theirs),
         ("a header", header_only),
-    ] {
+    ];
+    for (name, bytes) in not_stores {
         std::fs::write(&path, &bytes).unwrap();
         for args in COMMANDS {
             let outcome = bounded(&inbox, &path, args);
@@ -71,9 +75,11 @@ fn a_store_of_a_newer_schema_is_refused_and_left_as_it_is() {
     assert_eq!(listed["threads"].as_array().unwrap().len(), 3);
 }
 
+const TABLES: [&str; 4] = ["threads", "entries", "recipients", "agents"];
+
 #[test]
 fn a_store_that_lost_a_table_is_corrupt() {
-    for table in ["threads", "entries", "recipients", "agents"] {
+    for table in TABLES {
         let inbox = filled();
         sqlite(
             &inbox.store(),

@@ -1,4 +1,4 @@
-//! Two hundred damaged images of one store.
+//! Damaged images of one store: two hundred through the program, and two thousand more inside one process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +7,14 @@ use inbox_testkit::sandbox::{Outcome, Sandbox};
 
 use super::{bounded, filled};
 
+/// How many images the program itself opens.
+const IMAGES: usize = 200;
+
 /// A small generator with a seed, so that a failure can be repeated.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -21,10 +24,18 @@ impl Random {
 
 /// A store's files: the database and its log.
 #[derive(Clone)]
-struct Image {
-    name: String,
-    db: Vec<u8>,
-    log: Vec<u8>,
+pub(super) struct Image {
+    pub(super) name: String,
+    pub(super) db: Vec<u8>,
+    pub(super) log: Vec<u8>,
+}
+
+impl Image {
+    /// Lays it down as a store's files.
+    pub(super) fn write(&self, db: &Path) {
+        std::fs::write(db, &self.db).expect("a test can do this");
+        std::fs::write(format!("{}-wal", db.display()), &self.log).expect("a test can do this");
+    }
 }
 
 fn take(inbox: &Sandbox, name: &str) -> Image {
@@ -117,7 +128,7 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
 
 /// Where the first commit of a log ends. A frame is a header of 24 bytes, in which bytes 4 to 8 are
 /// not zero when it ends a commit, and a page.
-fn first_commit(log: &[u8]) -> usize {
+pub(super) fn first_commit(log: &[u8]) -> usize {
     let frames = log[32..].chunks_exact(24 + 4096);
     let ends = frames.take_while(|frame| frame[4..8] == [0; 4]).count() + 1;
     32 + ends * (24 + 4096)
@@ -156,8 +167,7 @@ fn judge(args: &[&str], outcome: &Outcome) -> Option<&'static str> {
 fn check(inbox: &Sandbox, number: usize, image: &Image) -> Vec<String> {
     let db = inbox.folder().join(format!("image-{number}.db"));
     let mut problems = Vec::new();
-    std::fs::write(&db, &image.db).expect("a test can do this");
-    std::fs::write(format!("{}-wal", db.display()), &image.log).expect("a test can do this");
+    image.write(&db);
     for args in COMMANDS {
         let outcome = bounded(inbox, &db, args);
         if let Some(problem) = judge(args, &outcome) {
@@ -168,22 +178,28 @@ fn check(inbox: &Sandbox, number: usize, image: &Image) -> Vec<String> {
     problems
 }
 
-fn remove(db: &Path) {
+pub(super) fn remove(db: &Path) {
     for suffix in ["", "-wal", "-shm", "-lock", "-bell", ".out", ".err"] {
         let _ = std::fs::remove_file(format!("{}{suffix}", db.display()));
     }
 }
 
+/// A store whose threads are in its file, and one whose threads are still in its log.
+pub(super) fn originals(inbox: &Sandbox) -> (Image, Image) {
+    let in_log = take(inbox, "in the log");
+    assert!(in_log.log.len() > 10 * 4120, "everything is in the log");
+    super::sqlite(&inbox.store(), "PRAGMA wal_checkpoint(TRUNCATE);");
+    let mut in_file = take(inbox, "in the file");
+    in_file.log.clear();
+    (in_file, in_log)
+}
+
 #[test]
 fn two_hundred_damaged_images_never_panic_hang_or_look_empty() {
     let inbox = filled();
-    let in_log = take(&inbox, "in the log");
-    assert!(in_log.log.len() > 10 * 4120, "everything is in the log");
-    super::sqlite(&inbox.store(), "PRAGMA wal_checkpoint(TRUNCATE);");
-    let mut in_file = take(&inbox, "in the file");
-    in_file.log.clear();
+    let (in_file, in_log) = originals(&inbox);
     let images = images(&in_file, &in_log);
-    assert_eq!(images.len(), 200);
+    assert_eq!(images.len(), IMAGES);
     let next = AtomicUsize::new(0);
     let problems: Vec<String> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..4)

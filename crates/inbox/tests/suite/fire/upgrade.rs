@@ -1,6 +1,8 @@
 //! Stores of older schemas in PostgreSQL: they are brought up to date while others read, and whoever is
 //! killed on the way leaves a step done or not begun.
 
+mod killed;
+
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Barrier;
@@ -53,7 +55,10 @@ impl Old {
     }
 
     fn psql(&self, sql: &str) -> String {
-        shared().psql(&format!("SET search_path = {};\n{sql}", self.schema))
+        shared().psql(&format!(
+            "SET search_path = {}, pg_temp;\n{sql}",
+            self.schema
+        ))
     }
 
     /// Copies the rows, table by table, and gives events the numbers that a file has by itself.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 const BROKEN: Duration = Duration::from_secs(100);
 
 /// What every request of 2026-07-28 carries.
-pub(super) fn meta() -> Value {
+pub(crate) fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
@@ -20,7 +20,7 @@ pub(super) fn meta() -> Value {
     })
 }
 
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     said: Receiver<Value>,
@@ -32,19 +32,19 @@ pub(super) struct Client {
 
 impl Client {
     /// A server for this agent, with a session of 2025-11-25.
-    pub(super) fn start(sandbox: &Sandbox, agent: &str) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, agent: &str) -> Self {
         Client::named(sandbox, agent, "test")
     }
 
     /// The same, for a client of this name.
-    pub(super) fn named(sandbox: &Sandbox, agent: &str, name: &str) -> Self {
+    pub(crate) fn named(sandbox: &Sandbox, agent: &str, name: &str) -> Self {
         let mut client = Client::raw(sandbox, &["mcp", "--agent", agent], &[]);
         client.greet(name);
         client
     }
 
     /// Begins a session of 2025-11-25.
-    pub(super) fn greet(&mut self, name: &str) -> Value {
+    pub(crate) fn greet(&mut self, name: &str) -> Value {
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -57,14 +57,14 @@ impl Client {
     }
 
     /// A server of 2026-07-28, which has no session.
-    pub(super) fn stateless(sandbox: &Sandbox, agent: &str) -> Self {
+    pub(crate) fn stateless(sandbox: &Sandbox, agent: &str) -> Self {
         let mut client = Client::raw(sandbox, &["mcp", "--agent", agent], &[]);
         client.is_stateless = true;
         client
     }
 
     /// A server that nothing was said to.
-    pub(super) fn raw(sandbox: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn raw(sandbox: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = sandbox
             .command(args)
             .envs(variables.iter().copied())
@@ -96,13 +96,13 @@ impl Client {
     }
 
     /// Says a line.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("the input is open");
         writeln!(stdin, "{line}").expect("the server reads");
     }
 
     /// Asks, and gives the number to wait for.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> i64 {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
         let mut params = params.clone();
@@ -118,7 +118,7 @@ impl Client {
 
     /// The next thing that fits.
     #[track_caller]
-    pub(super) fn next(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn next(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&fits) {
             return self.kept.remove(at);
         }
@@ -134,7 +134,7 @@ impl Client {
 
     /// The whole answer to a request.
     #[track_caller]
-    pub(super) fn answer(&mut self, id: i64) -> Value {
+    pub(crate) fn answer(&mut self, id: i64) -> Value {
         self.next("the answer", |said| {
             said["id"] == id && said.get("method").is_none()
         })
@@ -142,25 +142,25 @@ impl Client {
 
     /// The next notice of this kind.
     #[track_caller]
-    pub(super) fn notice(&mut self, method: &str) -> Value {
+    pub(crate) fn notice(&mut self, method: &str) -> Value {
         self.next(method, |said| said["method"] == method)
     }
 
     /// The next error that belongs to no request.
     #[track_caller]
-    pub(super) fn complaint(&mut self) -> Value {
+    pub(crate) fn complaint(&mut self) -> Value {
         self.next("what is wrong", |said| {
             said.get("id").is_none() && said.get("error").is_some()
         })
     }
 
     /// Whether something was said that nobody asked for yet.
-    pub(super) fn has_kept(&self, fits: impl Fn(&Value) -> bool) -> bool {
+    pub(crate) fn has_kept(&self, fits: impl Fn(&Value) -> bool) -> bool {
         self.kept.iter().any(fits)
     }
 
     /// Calls a tool, and gives the number to wait for.
-    pub(super) fn begin(&mut self, tool: &str, arguments: &Value) -> i64 {
+    pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) -> i64 {
         self.request(
             "tools/call",
             &json!({ "name": tool, "arguments": arguments }),
@@ -169,7 +169,7 @@ impl Client {
 
     /// The result of a tool.
     #[track_caller]
-    pub(super) fn end(&mut self, id: i64) -> Value {
+    pub(crate) fn end(&mut self, id: i64) -> Value {
         let answer = self.answer(id);
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].clone()
@@ -177,25 +177,25 @@ impl Client {
 
     /// Calls a tool and gives its result.
     #[track_caller]
-    pub(super) fn result(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn result(&mut self, tool: &str, arguments: &Value) -> Value {
         let id = self.begin(tool, arguments);
         self.end(id)
     }
 
     /// Calls a tool and gives its answer as JSON.
     #[track_caller]
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.result(tool, arguments)["structuredContent"].clone()
     }
 
     /// Calls a tool and gives what a model reads.
     #[track_caller]
-    pub(super) fn text(&mut self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn text(&mut self, tool: &str, arguments: &Value) -> String {
         text(&self.result(tool, arguments))
     }
 
     /// Closes the input, and gives everything that was still said and the exit status.
-    pub(super) fn close(mut self) -> (Vec<Value>, i32) {
+    pub(crate) fn close(mut self) -> (Vec<Value>, i32) {
         drop(self.stdin.take());
         let mut said = std::mem::take(&mut self.kept);
         said.extend(self.said.iter());
@@ -213,14 +213,14 @@ impl Drop for Client {
 }
 
 /// What a model reads of a result.
-pub(super) fn text(result: &Value) -> String {
+pub(crate) fn text(result: &Value) -> String {
     let text = result["content"][0]["text"].as_str();
     text.unwrap_or_else(|| panic!("no text: {result}"))
         .to_owned()
 }
 
 /// An answer without what differs from one store to another.
-pub(super) fn settled(mut answer: Value) -> Value {
+pub(crate) fn settled(mut answer: Value) -> Value {
     fn settle(value: &mut Value) {
         match value {
             Value::Object(map) => {

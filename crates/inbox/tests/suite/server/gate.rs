@@ -5,6 +5,46 @@ use super::raw::{exchange, post};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
+/// What a browser may be made to call this server, and whether it is one of its names.
+const HOSTS: [(&str, bool); 19] = [
+    ("127.0.0.1:PORT", true),
+    ("localhost:PORT", true),
+    ("LOCALHOST:PORT", true),
+    ("[::1]:PORT", true),
+    ("127.0.0.1", false),
+    ("localhost", false),
+    ("localhost:1", false),
+    ("localhost.:PORT", false),
+    ("localhost.evil.example:PORT", false),
+    ("127.0.0.1.evil.example:PORT", false),
+    ("evil.example:PORT", false),
+    ("evil.example", false),
+    ("0.0.0.0:PORT", false),
+    ("127.1:PORT", false),
+    ("2130706433:PORT", false),
+    ("user@localhost:PORT", false),
+    ("localhost:PORT@evil.example", false),
+    (" localhost:PORT x", false),
+    ("", false),
+];
+
+/// Where a page may come from, and whether it is one of this server's.
+const ORIGINS: [(Option<&str>, bool); 11] = [
+    (None, true),
+    (Some("http://127.0.0.1:PORT"), true),
+    (Some("http://localhost:PORT"), true),
+    (Some("null"), false),
+    (Some("http://evil.example"), false),
+    (Some("https://127.0.0.1:PORT"), false),
+    (Some("http://127.0.0.1:PORT.evil.example"), false),
+    (Some("http://127.0.0.1:PORT/"), false),
+    (Some("http://localhost"), false),
+    (Some("file://"), false),
+    (Some("chrome-extension://abc"), false),
+];
+
+const PATHS: [&str; 5] = ["/v1/list", "/v1/nothing", "/health", "/", "/mcp"];
+
 #[test]
 fn only_hosts_and_origins_of_this_server_come_in_on_every_path() {
     let served = Served::start();
@@ -12,41 +52,12 @@ fn only_hosts_and_origins_of_this_server_come_in_on_every_path() {
     let (_, port) = address.rsplit_once(':').unwrap();
     let secret = format!("Bearer {}", served.token("lead", ""));
     let here = format!("127.0.0.1:{port}");
-    let hosts = [
-        (here.clone(), true),
-        (format!("localhost:{port}"), true),
-        (format!("LOCALHOST:{port}"), true),
-        (format!("[::1]:{port}"), true),
-        ("127.0.0.1".into(), false),
-        ("localhost".into(), false),
-        ("localhost:1".into(), false),
-        (format!("localhost.:{port}"), false),
-        (format!("localhost.evil.example:{port}"), false),
-        (format!("127.0.0.1.evil.example:{port}"), false),
-        (format!("evil.example:{port}"), false),
-        ("evil.example".into(), false),
-        (format!("0.0.0.0:{port}"), false),
-        (format!("127.1:{port}"), false),
-        (format!("2130706433:{port}"), false),
-        (format!("user@localhost:{port}"), false),
-        (format!("localhost:{port}@evil.example"), false),
-        (format!(" localhost:{port} x"), false),
-        (String::new(), false),
-    ];
-    let origins = [
-        (None, true),
-        (Some(format!("http://{here}")), true),
-        (Some(format!("http://localhost:{port}")), true),
-        (Some("null".into()), false),
-        (Some("http://evil.example".into()), false),
-        (Some(format!("https://{here}")), false),
-        (Some(format!("http://{here}.evil.example")), false),
-        (Some(format!("http://{here}/")), false),
-        (Some("http://localhost".into()), false),
-        (Some("file://".into()), false),
-        (Some("chrome-extension://abc".into()), false),
-    ];
-    for path in ["/v1/list", "/v1/nothing", "/health", "/", "/mcp"] {
+    let hosts = HOSTS.map(|(host, is_host)| (host.replace("PORT", port), is_host));
+    let origins = ORIGINS.map(|(origin, is_origin)| {
+        let origin = origin.map(|origin| origin.replace("PORT", port));
+        (origin, is_origin)
+    });
+    for path in PATHS {
         for (host, is_host) in &hosts {
             let request = post(path, host, &[JSON, ("Authorization", &secret)], "{}");
             let status = exchange(address, &request).status;
@@ -86,22 +97,24 @@ fn two_hosts_no_host_and_a_foreign_request_line_are_refused() {
     assert_eq!(exchange(address, own.as_bytes()).status, 200);
 }
 
+/// What a form or a page can say that it sends without being asked about it.
+const KINDS: [Option<&str>; 7] = [
+    None,
+    Some("text/plain"),
+    Some("text/plain; charset=application/json"),
+    Some("application/x-www-form-urlencoded"),
+    Some("multipart/form-data; boundary=x"),
+    Some("application/jsonp"),
+    Some("application/json-seq"),
+];
+
 #[test]
 fn what_a_form_or_a_foreign_page_can_send_changes_nothing() {
     let served = Served::start();
     let address = served.address();
     let secret = format!("Bearer {}", served.token("lead", ""));
     let body = r#"{"to":["bob"],"subject":"by a page"}"#;
-    let kinds = [
-        None,
-        Some("text/plain"),
-        Some("text/plain; charset=application/json"),
-        Some("application/x-www-form-urlencoded"),
-        Some("multipart/form-data; boundary=x"),
-        Some("application/jsonp"),
-        Some("application/json-seq"),
-    ];
-    for kind in kinds {
+    for kind in KINDS {
         let mut headers = vec![("Authorization", secret.as_str())];
         headers.extend(kind.map(|kind| ("Content-Type", kind)));
         let answered = exchange(address, &post("/v1/send", address, &headers, body));

@@ -68,6 +68,10 @@ fn a_thousand_waits_cost_no_thousand_threads_and_all_wake() {
     }
 }
 
+/// Requests of strangers, and connections that never come to their end.
+const STRANGERS: usize = 10_000;
+const SLOW: usize = 1000;
+
 #[test]
 fn strangers_and_the_slow_cost_next_to_nothing() {
     let served = Served::start();
@@ -88,11 +92,11 @@ fn strangers_and_the_slow_cost_next_to_nothing() {
     };
     ask(500);
     let before = figure(process, "VmRSS:");
-    ask(10_000);
+    ask(STRANGERS);
     let after = figure(process, "VmRSS:");
     assert!(after < before + 10 * 1024, "{before} kB became {after} kB");
     // Half a head each, and no end.
-    let slow: Vec<TcpStream> = (0..1000)
+    let slow: Vec<TcpStream> = (0..SLOW)
         .map(|_| {
             let mut stream = connect(address);
             stream

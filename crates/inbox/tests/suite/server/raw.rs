@@ -8,32 +8,32 @@ use std::time::Duration;
 const NEVER: Duration = Duration::from_mins(1);
 
 /// The status, the head and the body of what a server answered.
-pub(super) struct Answered {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
-pub(super) fn connect(address: &str) -> TcpStream {
+pub(crate) fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(NEVER)).expect("a limit");
     stream
 }
 
 /// Sends these bytes and reads one answer.
-pub(super) fn exchange(address: &str, bytes: &[u8]) -> Answered {
+pub(crate) fn exchange(address: &str, bytes: &[u8]) -> Answered {
     let mut stream = connect(address);
     stream.write_all(bytes).expect("it is sent");
     answer(&mut stream)
 }
 
 /// Reads one answer, of which the length is told.
-pub(super) fn answer(stream: &mut TcpStream) -> Answered {
+pub(crate) fn answer(stream: &mut TcpStream) -> Answered {
     maybe(stream).expect("the server answers")
 }
 
 /// The same, or nothing when the server is gone.
-pub(super) fn maybe(stream: &mut TcpStream) -> Option<Answered> {
+pub(crate) fn maybe(stream: &mut TcpStream) -> Option<Answered> {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
     loop {
@@ -62,7 +62,7 @@ pub(super) fn maybe(stream: &mut TcpStream) -> Option<Answered> {
 }
 
 /// A request to post a body, with more headers.
-pub(super) fn post(path: &str, host: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+pub(crate) fn post(path: &str, host: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut text = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));

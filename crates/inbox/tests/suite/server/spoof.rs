@@ -3,6 +3,34 @@
 use super::Served;
 use super::raw::{exchange, post};
 
+/// Whom one may want to pass for.
+const OTHERS: [&str; 12] = [
+    "lead",
+    "human",
+    "HUMAN",
+    "Human",
+    "system",
+    "runner",
+    "hum\u{0430}n",
+    " human",
+    "human ",
+    "eve2",
+    "all",
+    "ev\u{0435}",
+];
+
+/// Where one may want to say it.
+const FIELDS: [&str; 8] = [
+    "from",
+    "from_agent",
+    "agent",
+    "agent_id",
+    "sender",
+    "caller",
+    "auth",
+    "created_by",
+];
+
 #[test]
 fn nobody_passes_for_another_or_for_the_person() {
     let served = Served::start();
@@ -11,33 +39,10 @@ fn nobody_passes_for_another_or_for_the_person() {
         "Bearer {}",
         served.token("eve", "--scope read --scope write --scope override")
     );
-    let others = [
-        "lead",
-        "human",
-        "HUMAN",
-        "Human",
-        "system",
-        "runner",
-        "hum\u{0430}n",
-        " human",
-        "human ",
-        "eve2",
-        "all",
-        "ev\u{0435}",
-    ];
     let mut accepted = 0;
-    for other in others {
+    for other in OTHERS {
         let json = serde_json::to_string(other).unwrap();
-        for field in [
-            "from",
-            "from_agent",
-            "agent",
-            "agent_id",
-            "sender",
-            "caller",
-            "auth",
-            "created_by",
-        ] {
+        for field in FIELDS {
             let body = format!(r#"{{"to":["bob"],"subject":"x","{field}":{json}}}"#);
             let headers = [
                 ("Content-Type", "application/json"),

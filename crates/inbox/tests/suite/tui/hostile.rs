@@ -10,10 +10,13 @@ use super::terminal::Terminal;
 use crate::INBOX;
 
 /// What marks the texts of the corpus on the screen.
-const MARK: &str = "HOSTILE";
+pub(crate) const MARK: &str = "HOSTILE";
+
+/// There are at least so many texts.
+const TEXTS: usize = 200;
 
 /// Sequences that move, paint, retitle, copy, ask, reorder or hide.
-fn corpus() -> Vec<String> {
+pub(crate) fn corpus() -> Vec<String> {
     let mut all = Vec::new();
     for code in (1..0x20).chain(0x7f..0xa0) {
         let c = char::from_u32(code).unwrap();
@@ -77,7 +80,7 @@ fn whatever_agents_write_a_terminal_obeys_the_console_alone() {
     let desk = Sandbox::new(INBOX);
     desk.ok("agent add ada --kind human");
     let corpus = corpus();
-    assert!(corpus.len() >= 200, "{}", corpus.len());
+    assert!(corpus.len() >= TEXTS, "{}", corpus.len());
     let inbox = Inbox::new(Store::open(&Location::File(desk.store())).unwrap());
     let caller = Caller::local(Some("mallory".parse().unwrap()));
     for (index, text) in corpus.iter().enumerate() {

@@ -9,6 +9,7 @@ use inbox_core::{Code, Refusal};
 use inbox_devnet::ledger::{Ledger, LedgerError, TREASURY, TREASURY_KEY, funded};
 use inbox_devnet::{Devnet, NoTrouble, Options, StartError, Trouble};
 use inbox_hedera::key::{Algorithm, KeyError, PrivateKey};
+use inbox_store::private;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -134,10 +135,15 @@ impl Running {
     pub(super) fn start(options: &Options) -> Result<Self, Refusal> {
         let folder = options.data.as_deref().and_then(Path::parent);
         if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
+            private::make_folder(folder).map_err(|error| {
                 let folder = folder.display();
                 Refusal::new(Code::Storage, format!("cannot make {folder}: {error}"))
             })?;
+        }
+        if let Some(file) = &options.data {
+            // SQLite takes the file's mode for those beside it. What is wrong with the file, it says.
+            let mut how = private::file();
+            let _ = how.write(true).create(true).truncate(false).open(file);
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

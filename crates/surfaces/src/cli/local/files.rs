@@ -1,7 +1,6 @@
 //! Mailbox files, and other programs' inboxes: read and written here, because a request holds no paths.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use inbox_ops::exchange::{self, Batch, Source, claude_teams, mailbox};
 use inbox_ops::{Caller, Export, Format, Import, Imported, Inbox, Operation};
 use inbox_store::bell::{Key, PATIENCE};
 use inbox_store::foreign::Foreign;
+use inbox_store::private;
 use serde_json::{Value, json};
 
 use crate::cli::{Context, Ended, operation};
@@ -239,7 +239,7 @@ pub(super) fn export(matches: &ArgMatches, context: &Context) -> Result<Ended, R
     }
     let inbox = operation::open(context)?;
     let caller = Caller::local(context.agent.clone());
-    std::fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
+    private::make_folder(&folder).map_err(|error| cannot(&folder, &error))?;
     let mut mail = Lines::open(&folder.join(MAILBOX), |line| line["id"].to_string())?;
     let mut reads = Lines::open(&folder.join(READS), |line| {
         format!("{} {}", line["message_id"], line["reader_session_id"])
@@ -353,7 +353,7 @@ impl Lines {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    let done = OpenOptions::new()
+    let done = private::file()
         .create(true)
         .append(true)
         .open(path)

@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command};
 use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use inbox_ops::Page;
-use inbox_store::{Location, Moved, Progress};
+use inbox_store::{Location, Moved, Progress, private};
 use serde_json::json;
 
 use crate::cli::{Context, Ended, config, find};
@@ -109,9 +109,10 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Refusal> {
     let draft = to.with_extension(format!("new-{}", std::process::id()));
     let write = || {
         if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)?;
+            private::make_folder(folder)?;
         }
-        let mut file = std::fs::File::create(&draft)?;
+        let mut how = private::file();
+        let mut file = how.write(true).create(true).truncate(true).open(&draft)?;
         file.write_all(&content)?;
         file.sync_all()?;
         std::fs::rename(&draft, to)

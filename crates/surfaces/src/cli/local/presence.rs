@@ -167,7 +167,7 @@ impl Current {
             .path
             .with_extension(format!("{}.new", std::process::id()));
         // As a whole, because ids are of any length.
-        let _ = std::fs::write(&beside, format!("{}\n", session.as_str()))
+        let _ = inbox_store::private::write(&beside, format!("{}\n", session.as_str()).as_bytes())
             .and_then(|()| std::fs::rename(&beside, &self.path));
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
         }
         return Ok(Ended::Something);
     };
-    let saved = std::fs::OpenOptions::new()
+    let saved = inbox_store::private::file()
         .write(true)
         .create_new(true)
         .open(out)

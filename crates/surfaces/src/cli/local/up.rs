@@ -143,7 +143,7 @@ pub(super) fn write(path: &Path, devnet: &Running, is_usual: bool) -> Result<(),
         })
     };
     let beside = path.with_extension("json.new");
-    std::fs::write(&beside, format!("{value}\n"))
+    inbox_store::private::write(&beside, format!("{value}\n").as_bytes())
         .and_then(|()| std::fs::rename(&beside, path))
         .map_err(|error| {
             let path = path.display();
