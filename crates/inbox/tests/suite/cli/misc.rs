@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "setup",
     "monitor",
     "doctor",
+    "torture",
     "hook",
     "mcp",
     "serve",
