@@ -6,13 +6,23 @@
 
 pub mod bout;
 pub mod child;
+pub mod clock;
+pub mod crowd;
+pub mod cursor;
 pub mod dice;
+pub mod gate;
 pub mod ground;
 pub mod kills;
 pub mod plan;
+pub mod points;
+pub mod races;
 pub mod report;
+pub mod server;
+pub mod soak;
+pub mod wakes;
 pub mod work;
 pub mod worker;
+pub mod zombies;
 
 pub use bout::{Amount, Bout, Round};
 pub use dice::Dice;
@@ -43,7 +53,19 @@ pub trait Part: Sync {
 }
 
 /// Every part, in the order in which they run.
-pub const PARTS: &[&dyn Part] = &[&kills::Kills];
+pub const PARTS: &[&dyn Part] = &[
+    &kills::Kills,
+    &points::Points,
+    &races::Races,
+    &zombies::Zombies,
+    &clock::Clocks,
+    &cursor::Cursors,
+    &wakes::Wakes,
+    &crowd::Crowd(crowd::Size::Usual),
+    &crowd::Crowd(crowd::Size::Large),
+    &server::Server,
+    &soak::Soak,
+];
 
 /// A promise that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
