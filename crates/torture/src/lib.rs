@@ -12,7 +12,9 @@ pub mod cursor;
 pub mod dice;
 pub mod gate;
 pub mod ground;
+mod http;
 pub mod kills;
+pub mod ledger;
 pub mod plan;
 pub mod points;
 pub mod races;
@@ -64,6 +66,7 @@ pub const PARTS: &[&dyn Part] = &[
     &crowd::Crowd(crowd::Size::Usual),
     &crowd::Crowd(crowd::Size::Large),
     &server::Server,
+    &ledger::Ledger,
     &soak::Soak,
 ];
 

@@ -1,17 +1,17 @@
 //! A server that is stopped or killed in the midst of its clients' writes: what it answered is there when it is back, and what it did
 //! not answer can be sent again.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::bout::Bout;
-use crate::child::{Leashed, NEVER, eventually, signal};
+use crate::child::{Leashed, eventually, signal};
 use crate::ground::Ground;
+use crate::http::{connect, post};
 use crate::races::first;
 use crate::{Broken, Part, must};
 
@@ -121,13 +121,6 @@ fn start(ground: &Ground<'_>) -> Result<(Leashed, String), Broken> {
     Ok((server, address))
 }
 
-fn connect(address: &str) -> Result<TcpStream, Broken> {
-    let stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(NEVER))?;
-    stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-    Ok(stream)
-}
-
 /// Sends one message after the other until the server does not answer any more; how many it answered.
 fn send_until_it_ends(address: &str, secret: &str, line: &str, answered: &AtomicU64) -> u64 {
     let Ok(mut stream) = connect(address) else {
@@ -144,31 +137,12 @@ fn send_until_it_ends(address: &str, secret: &str, line: &str, answered: &Atomic
 
 /// Sends a message whose subject and key is the mark. Whether a whole answer came that says that it is done.
 fn send(stream: &mut TcpStream, address: &str, secret: &str, mark: &str) -> Result<bool, Broken> {
-    let body = json!({ "to": ["bob"], "subject": mark }).to_string();
-    let request = format!(
-        "POST /v1/send HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
-         Authorization: Bearer {secret}\r\nIdempotency-Key: {mark}\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes())?;
-    let mut reader = BufReader::new(stream);
-    let (mut line, mut length) = (String::new(), 0);
-    loop {
-        line.clear();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(false);
-        }
-        let lower = line.to_ascii_lowercase();
-        if let Some(number) = lower.strip_prefix("content-length:") {
-            length = number.trim().parse().unwrap_or(0);
-        }
-        if line.trim_end().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    if reader.read_exact(&mut body).is_err() {
-        return Ok(false);
-    }
-    Ok(serde_json::from_slice::<Value>(&body).is_ok_and(|answer| answer["ok"] == true))
+    let body = json!({ "to": ["bob"], "subject": mark });
+    let bearer = format!("Bearer {secret}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Idempotency-Key", mark),
+    ];
+    let answer = post(stream, address, "/v1/send", &headers, &body)?;
+    Ok(answer.is_some_and(|answer| answer["ok"] == true))
 }
