@@ -11,7 +11,8 @@ use inbox_ops::{Operation, Send};
 use crate::bout::Bout;
 use crate::child::Leashed;
 use crate::ground::{Ground, caller};
-use crate::work::{Books, Work};
+use crate::races::first;
+use crate::work::{Books, Work, says_something};
 use crate::worker::WORKER;
 use crate::{Broken, Part, must};
 
@@ -43,7 +44,7 @@ impl Part for Kills {
         // How long a process lives before its first write is done, so that kills fall on its beginning as well.
         let life = first_life(ground, shared)?;
         let span = u64::try_from((life + WRITES).as_micros()).unwrap_or(u64::MAX);
-        let (mut told, mut untold) = (0, 0);
+        let (mut told, mut untold, mut written) = (0, 0, 0);
         while let Some(mut round) = bout.next() {
             let own = format!("r{}-", round.number);
             let mut books = Books::open(inbox.store())?;
@@ -72,6 +73,7 @@ impl Part for Kills {
                 untold += u64::from(!is_kept);
                 // Whatever became of the last one: tried again it is there once.
                 work.go_on(&inbox)?;
+                written += (0..work.step).filter(|step| says_something(*step)).count();
                 books.read(inbox.store(), &own)?;
                 books.hold(&work)?;
             }
@@ -83,6 +85,12 @@ impl Part for Kills {
             }
         }
         drop(inbox);
+        // Nothing that was there in its round has gone since.
+        let there =
+            first(&ground.look("SELECT count(*) FROM entries WHERE summary LIKE 'r%-%-%'")?);
+        must(there == written as u64 || bout.is_stopped(), || {
+            format!("{written} messages were written, and in the end there are {there}")
+        })?;
         // Otherwise the kills fell beside the writes and nothing was tried.
         must(
             bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0),

@@ -4,8 +4,6 @@ mod clock;
 mod crash;
 mod fail_point;
 mod gate;
-mod kill;
-mod load;
 mod migrate;
 mod order;
 mod pooler;

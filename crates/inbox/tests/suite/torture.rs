@@ -35,6 +35,6 @@ fn holds(db: &str, part: &str, rounds: usize) -> Value {
 /// What was counted of something.
 #[track_caller]
 fn count(counts: &Value, what: &str) -> u64 {
-    let count = counts[what].as_u64();
+    let count = counts[what.replace(' ', "_")].as_u64();
     count.unwrap_or_else(|| panic!("no {what} in {counts}"))
 }

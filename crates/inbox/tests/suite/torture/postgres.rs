@@ -77,6 +77,13 @@ fn on_postgresql_what_a_server_answered_is_there_after_10_stops_and_kills() {
 }
 
 #[test]
+fn on_postgresql_bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
+    let _alone = alone();
+    let counts = tried("ledger", 30);
+    assert!(count(&counts, "deaths") >= 10, "{counts}");
+}
+
+#[test]
 fn on_postgresql_nothing_is_left_behind() {
     let url = shared().fresh_url();
     let schema = url.rsplit('=').next().expect("it names one");

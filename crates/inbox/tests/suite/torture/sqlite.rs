@@ -95,3 +95,10 @@ fn under_a_mixed_load_with_kills_nothing_is_lost() {
     let counts = on_disk("soak", 3);
     assert_eq!(count(&counts, "kills"), 3);
 }
+
+#[test]
+fn bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
+    let _alone = alone();
+    let counts = on_disk("ledger", 100);
+    assert!(count(&counts, "deaths") >= 50, "{counts}");
+}
