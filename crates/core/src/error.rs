@@ -109,6 +109,8 @@ codes! {
         "The store was written by a newer version of inbox.";
     StoreMoving "store_moving" exit 50 http 503 retry Later,
         "The store is a copy that is not finished.";
+    PromiseBroken "promise_broken" exit 50 http 500 retry Never,
+        "Under torture a promise of inbox did not hold on this machine.";
     Internal "internal" exit 50 http 500 retry Never,
         "A fault in inbox itself.";
 }

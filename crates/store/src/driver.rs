@@ -146,6 +146,9 @@ pub(crate) trait Driver: Send {
     /// Checks the database's integrity; the problems found.
     fn check(&mut self) -> Result<Vec<String>, StoreError>;
 
+    /// Runs a query of somebody who proves something, and gives its rows as text.
+    fn look(&mut self, query: &str) -> Result<crate::proof::Rows, StoreError>;
+
     /// Makes sure that a store in which nothing was found is sound: damage can look like emptiness.
     /// Only where that is quick.
     fn confirm_empty(&mut self) -> Result<(), StoreError> {

@@ -28,6 +28,7 @@ mod open;
 mod open_name;
 mod postgres;
 pub mod private;
+mod proof;
 mod publish;
 mod query;
 mod receipt;
@@ -75,6 +76,7 @@ pub use moving::{Moved, Progress, known_columns, move_store};
 pub use new::{NewArtifact, NewMessage, NewThread};
 pub use notice::{NewNotice, NoticeRow, NoticeState, ReachRow, Waiting as NoticesWaiting};
 pub use open::Initialised;
+pub use proof::Rows;
 pub use publish::may_publish;
 pub use query::{EventFilter, Labels, ThreadFilter};
 pub use receipt::Receipt;
@@ -261,6 +263,10 @@ impl Store {
         {
             let mut driver = self.driver();
             self.armed.reach(FailPoint::BeforeCommit);
+            if planted("shared_commit_forgotten") {
+                driver.rollback();
+                return Ok(());
+            }
             if let Err(error) = driver.commit() {
                 driver.rollback();
                 return Err(error);

@@ -77,6 +77,11 @@ impl Postgres {
         self.link.armed = armed;
     }
 
+    /// Takes away the schema and everything in it.
+    pub(crate) fn drop_schema(&mut self) -> Result<(), StoreError> {
+        self.link.drop_schema()
+    }
+
     /// The file of the host's bell for this store.
     pub(crate) fn bell(&self) -> Bell {
         ear::bell_file(&self.link.target).map_or_else(Bell::none, Bell::at)
@@ -369,6 +374,10 @@ impl Driver for Postgres {
 
     fn check(&mut self) -> Result<Vec<String>, StoreError> {
         self.link.check()
+    }
+
+    fn look(&mut self, query: &str) -> Result<crate::proof::Rows, StoreError> {
+        self.link.look(query)
     }
 
     fn backup(&mut self, _to: &std::path::Path) -> Result<(), StoreError> {

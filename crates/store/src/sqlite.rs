@@ -480,6 +480,10 @@ impl Driver for Sqlite {
         Ok(found)
     }
 
+    fn look(&mut self, query: &str) -> Result<crate::proof::Rows, StoreError> {
+        bind::look(&self.connection, query).map_err(|error| self.failed(&error))
+    }
+
     fn confirm_empty(&mut self) -> Result<(), StoreError> {
         if self.pragma("page_count")? > SMALL {
             return Ok(());

@@ -56,7 +56,7 @@ pub(crate) struct Context {
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let called = argv.clone();
-    if let Some(ended) = local::guardian(&argv) {
+    if let Some(ended) = local::guardian(&argv).or_else(|| local::worker(&argv)) {
         return ended;
     }
     // What a fault is must not depend on how the program was built: it is an error with a code, as any other.

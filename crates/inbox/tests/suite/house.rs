@@ -33,6 +33,19 @@ const DIRECTION: &[(&str, &[&str])] = &[
         &["inbox-core", "inbox-wire", "inbox-store", "inbox-ops"],
     ),
     (
+        "inbox-torture",
+        &[
+            "inbox-core",
+            "inbox-wire",
+            "inbox-store",
+            "inbox-ops",
+            "inbox-hcs",
+            "inbox-hedera",
+            "inbox-devnet",
+            "inbox-bridge",
+        ],
+    ),
+    (
         "inbox-surfaces",
         &[
             "inbox-core",
@@ -40,6 +53,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "inbox-store",
             "inbox-ops",
             "inbox-runner",
+            "inbox-torture",
             "inbox-hcs",
             "inbox-hedera",
             "inbox-devnet",

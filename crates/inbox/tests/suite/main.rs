@@ -36,6 +36,8 @@ mod server;
 #[cfg(test)]
 mod setup;
 #[cfg(test)]
+mod torture;
+#[cfg(test)]
 mod tui;
 
 /// The binary under test.

@@ -198,8 +198,13 @@ impl Link {
         Ok(rows.into_iter().flatten().flatten().collect())
     }
 
+    pub(super) fn drop_schema(&mut self) -> Result<(), StoreError> {
+        let drop = format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", self.target.schema);
+        self.script(&drop).map(std::mem::drop)
+    }
+
     /// Runs a script that only reads, in a transaction of its own.
-    fn look(&mut self, script: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+    pub(super) fn look(&mut self, script: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
         self.begin(Mode::Read)?;
         let rows = self.script_within(ANSWER_WITHIN, script);
         self.rollback();

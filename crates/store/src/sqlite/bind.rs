@@ -36,3 +36,24 @@ pub(super) fn value(cell: ValueRef<'_>) -> rusqlite::Result<Value> {
         }
     })
 }
+
+/// The rows of a query, each cell as text.
+pub(super) fn look(
+    connection: &rusqlite::Connection,
+    query: &str,
+) -> rusqlite::Result<crate::proof::Rows> {
+    let mut statement = connection.prepare(query)?;
+    let columns = statement.column_count();
+    let shown = |row: &rusqlite::Row<'_>| {
+        let cell = |index| {
+            Ok(match row.get_ref(index)? {
+                ValueRef::Null => None,
+                ValueRef::Integer(value) => Some(value.to_string()),
+                ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+                other => Some(format!("{other:?}")),
+            })
+        };
+        (0..columns).map(cell).collect()
+    };
+    statement.query_map([], shown)?.collect()
+}

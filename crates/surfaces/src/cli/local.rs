@@ -17,6 +17,7 @@ mod proof;
 mod run;
 mod serve;
 mod setup;
+mod torture;
 mod ui;
 mod up;
 mod verify;
@@ -37,6 +38,7 @@ pub(crate) use doctor::{Doors, health};
 pub(crate) use files::with_files;
 pub(crate) use hook::{failed as hook_failed, is_called as hook_is_called};
 pub(crate) use run::guardian;
+pub(crate) use torture::worker;
 pub(crate) use verify::{check as check_ledger, proof_of};
 
 /// Their names.
@@ -58,6 +60,7 @@ pub(crate) const NAMES: &[&str] = &[
     "setup",
     "monitor",
     "doctor",
+    "torture",
     "hook",
     "mcp",
     "config",
@@ -101,6 +104,7 @@ fn describe(command: Command, name: &str) -> Command {
         "setup" => setup::describe(command),
         "monitor" => monitor::describe(command),
         "doctor" => command.about("Check the store, or the server in --db, and this machine, and say what to do"),
+        "torture" => torture::describe(command),
         "hook" => hook::describe(command),
         "mcp" => crate::mcp::stdio::describe(command),
         "config" => command.about("Show each setting and where it came from").long_about(
@@ -143,6 +147,7 @@ pub(crate) fn run(
         "setup" => setup::run(matches, context),
         "monitor" => monitor::run(matches, context),
         "doctor" => doctor::run(context),
+        "torture" => torture::run(matches, context),
         "hook" => hook::run(matches, context),
         "mcp" => crate::mcp::stdio::run(matches, context),
         "config" => config::show(context),

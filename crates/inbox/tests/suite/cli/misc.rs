@@ -51,6 +51,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "setup",
     "monitor",
     "doctor",
+    "torture",
     "hook",
     "mcp",
     "serve",

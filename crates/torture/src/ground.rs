@@ -1,0 +1,328 @@
+//! The ground that a part stands on: a scratch store that nobody else has, and the real program before it.
+
+use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use inbox_core::{AgentName, Code, EventId, Refusal, ThreadId};
+use inbox_ops::{Caller, Config, Inbox};
+use inbox_store::{Location, Rows, Store};
+
+use crate::child::{Leashed, Outcome, ends, words};
+use crate::{Broken, must};
+
+/// What made a wait look the last time before it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// Nothing: the first look found it.
+    AtOnce,
+    /// The doorbell rang.
+    ByBell,
+    /// No ring, but its own look around.
+    ByLook,
+    /// Nothing came before the time had passed.
+    InVain,
+}
+
+/// Waits for a reply in a thread after an event, as `wait-reply` does: what woke it, the reply's summary and where to go on.
+pub type Wait = fn(&Inbox, &Caller, ThreadId, EventId) -> Result<(Woken, String, EventId), Refusal>;
+
+/// What of the program the parts use besides its operations.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    /// The program itself.
+    pub program: PathBuf,
+    /// How it waits.
+    pub wait: Wait,
+}
+
+/// Where all scratch stores of one run are.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+    beside: Location,
+    name: String,
+    made: Mutex<Vec<Location>>,
+    is_kept: bool,
+}
+
+impl Scratch {
+    /// A folder beside the named store, and for PostgreSQL schemas of its database. `name` tells this run from others.
+    pub fn beside(named: &Location, name: &str) -> Result<Self, Refusal> {
+        let parent = match named {
+            Location::File(path) => match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            },
+            Location::Postgres(_) => std::env::temp_dir(),
+        };
+        let folder = std::path::absolute(parent)
+            .map(|parent| parent.join(format!(".inbox-torture-{name}")))
+            .map_err(|error| cannot("the folder for the torture", &error))?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| cannot(&folder.display().to_string(), &error))?;
+        Ok(Scratch {
+            folder,
+            beside: named.clone(),
+            name: name.to_owned(),
+            made: Mutex::default(),
+            is_kept: false,
+        })
+    }
+
+    /// Leaves everything as it is, to be looked at. Where it is.
+    pub fn keep(&mut self) -> Vec<String> {
+        self.is_kept = true;
+        let stores = self.made.get_mut().map(std::mem::take).unwrap_or_default();
+        let served = stores
+            .iter()
+            .filter(|store| matches!(store, Location::Postgres(_)));
+        std::iter::once(self.folder.display().to_string())
+            .chain(served.map(Location::named))
+            .collect()
+    }
+
+    /// Where a store of this name would be.
+    fn location(&self, folder: &Path, name: &str) -> Location {
+        match &self.beside {
+            Location::File(_) => Location::File(folder.join("store.db")),
+            Location::Postgres(url) => {
+                let schema = format!("inbox_torture_{}_{name}", self.name).replace('-', "_");
+                Location::Postgres(with_schema(url, &schema))
+            }
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        let made = self.made.get_mut().map(std::mem::take).unwrap_or_default();
+        for location in made {
+            if matches!(location, Location::Postgres(_)) {
+                let _ = Store::remove_for_tests(&location);
+            }
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The same URL with this schema.
+fn with_schema(url: &str, schema: &str) -> String {
+    let (base, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let others = parameters
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("schema="));
+    let own = format!("schema={schema}");
+    let all: Vec<&str> = others.chain([own.as_str()]).collect();
+    format!("{base}?{}", all.join("&"))
+}
+
+fn cannot(what: &str, error: &std::io::Error) -> Refusal {
+    Refusal::new(Code::Storage, format!("{what} cannot be made: {error}"))
+        .hint("inbox torture --db PATH names a store in a folder that can be written to")
+}
+
+/// A scratch store, and the program before it.
+pub struct Ground<'a> {
+    scratch: &'a Scratch,
+    tools: &'a Tools,
+    folder: PathBuf,
+    location: Location,
+}
+
+impl<'a> Ground<'a> {
+    /// A folder of this name with a fresh store.
+    pub fn make(scratch: &'a Scratch, tools: &'a Tools, name: &str) -> Result<Self, Refusal> {
+        let folder = scratch.folder.join(name);
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| cannot(&folder.display().to_string(), &error))?;
+        let ground = Ground {
+            location: scratch.location(&folder, name),
+            scratch,
+            tools,
+            folder,
+        };
+        if let Ok(mut made) = scratch.made.lock() {
+            made.push(ground.location.clone());
+        }
+        // By the program: in this process a store would not be one for tests.
+        let made = ground.run("init").map_err(trouble)?;
+        made.ok().map_err(trouble)?;
+        Ok(ground)
+    }
+
+    /// Another fresh store, for parts that need several.
+    pub fn another(&self, name: &str) -> Result<Ground<'a>, Broken> {
+        let own = self.folder.file_name().unwrap_or_default();
+        let name = format!("{}-{name}", own.to_string_lossy());
+        Ok(Ground::make(self.scratch, self.tools, &name)?)
+    }
+
+    /// Takes the store away before the end of the run, where many are made.
+    pub fn remove(self) {
+        if let Ok(mut made) = self.scratch.made.lock() {
+            made.retain(|location| *location != self.location);
+        }
+        if self.is_served() {
+            let _ = Store::remove_for_tests(&self.location);
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.tools.program
+    }
+
+    /// How the program waits.
+    pub fn wait(&self) -> Wait {
+        self.tools.wait
+    }
+
+    /// The folder of this ground.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where its store is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The store's file, where it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.location {
+            Location::File(path) => Some(path),
+            Location::Postgres(_) => None,
+        }
+    }
+
+    /// Whether the store is a server's.
+    pub fn is_served(&self) -> bool {
+        matches!(self.location, Location::Postgres(_))
+    }
+
+    /// A command of the program on the store, ready to be run or spawned: a clean environment, nothing on standard input.
+    pub fn command<A: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(self.program());
+        command
+            .args(args)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(inherited())
+            .env("HOME", &self.folder)
+            .env("INBOX_TEST_STORE", "1")
+            .env("INBOX_DB", self.db())
+            // The torture's own agents talk to each other without end, on purpose.
+            .env("INBOX_GUARD_MAX_TURNS", "0")
+            .env("INBOX_GUARD_MAX_HOPS", "0")
+            .env("INBOX_GUARD_MAX_REPEATS", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// The store as `INBOX_DB` names it.
+    pub fn db(&self) -> OsString {
+        match &self.location {
+            Location::File(path) => path.clone().into_os_string(),
+            Location::Postgres(url) => url.into(),
+        }
+    }
+
+    /// Starts a command that is written as [`words`].
+    pub fn start(&self, line: &str) -> Result<Leashed, Broken> {
+        Ok(Leashed(self.command(words(line)).spawn()?))
+    }
+
+    /// Runs a command that is written as [`words`], to its end.
+    pub fn run(&self, line: &str) -> Result<Outcome, Broken> {
+        ends(self.start(line)?)
+    }
+
+    /// The store, opened in this process.
+    pub fn store(&self) -> Result<Store, Broken> {
+        Ok(Store::open(&self.location)?)
+    }
+
+    /// The operations on it.
+    pub fn inbox(&self) -> Result<Inbox, Broken> {
+        Ok(inbox(self.store()?))
+    }
+
+    /// What a query finds.
+    pub fn look(&self, query: &str) -> Result<Rows, Broken> {
+        Ok(self.store()?.look(query)?)
+    }
+
+    /// Every row of every table.
+    pub fn dump(&self) -> Result<Vec<String>, Broken> {
+        Ok(self.store()?.dump()?)
+    }
+
+    /// That the store is sound, as `doctor` sees it.
+    pub fn is_sound(&self) -> Result<(), Broken> {
+        let found = self.run("doctor")?;
+        must(found.code == 0, || format!("doctor finds: {found}"))
+    }
+}
+
+/// The operations on a store, for agents who talk to each other without end.
+pub fn inbox(store: Store) -> Inbox {
+    let mut config = Config::default();
+    config.guard.max_turns = 0;
+    config.guard.max_hops = 0;
+    config.guard.max_repeats = 0;
+    Inbox::new(store).with_config(config)
+}
+
+/// Somebody who calls by name.
+pub fn caller(name: &str) -> Result<Caller, Refusal> {
+    Ok(Caller::local(Some(name.parse::<AgentName>()?)))
+}
+
+/// What of the environment a child must have to reach the store as we do.
+fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
+    const KEPT: [&str; 5] = ["PATH", "INBOX_SABOTAGE", "XDG_RUNTIME_DIR", "TMPDIR", "TZ"];
+    let is_kept = |name: &OsString| {
+        let name = name.to_string_lossy();
+        KEPT.contains(&&*name) || name.starts_with("PG")
+    };
+    // Its home is another, and passwords are in ours.
+    let pass = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
+    let pass = pass.filter(|path| path.exists() && std::env::var_os("PGPASSFILE").is_none());
+    std::env::vars_os()
+        .filter(move |(name, _)| is_kept(name))
+        .chain(pass.map(|path| ("PGPASSFILE".into(), path.into_os_string())))
+}
+
+fn trouble(broken: Broken) -> Refusal {
+    Refusal::new(Code::Storage, broken.what).hint("inbox doctor checks this machine and the store")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_gets_another_schema_and_keeps_the_rest() {
+        let of = |url| with_schema(url, "mine");
+        assert_eq!(of("postgres://h/d"), "postgres://h/d?schema=mine");
+        assert_eq!(
+            of("postgres://h/d?schema=theirs&sslmode=require"),
+            "postgres://h/d?sslmode=require&schema=mine"
+        );
+    }
+}

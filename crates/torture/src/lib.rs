@@ -1,0 +1,149 @@
+//! What inbox promises, tried on the user's own machine: kills, races, stopped holders, clocks, crowds.
+//!
+//! A [`Part`] is one sort of trouble and the promise that it must not break. It gets a [`Ground`] of its own, a scratch store
+//! with the real program before it, and goes on in rounds, each of which comes again with its seed. [`play`] runs the
+//! parts that a [`Plan`] asks for and gives the [`Report`].
+
+pub mod bout;
+pub mod child;
+pub mod clock;
+pub mod crowd;
+pub mod cursor;
+pub mod dice;
+pub mod gate;
+pub mod ground;
+mod http;
+pub mod kills;
+pub mod ledger;
+pub mod plan;
+pub mod points;
+pub mod races;
+pub mod report;
+pub mod server;
+pub mod soak;
+pub mod wakes;
+pub mod work;
+pub mod worker;
+pub mod zombies;
+
+pub use bout::{Amount, Bout, Round};
+pub use dice::Dice;
+pub use ground::{Ground, Tools, Wait, Woken};
+pub use plan::{Asked, Plan, play};
+pub use report::{Report, Row, Verdict};
+
+/// One sort of trouble, and the promise it must not break.
+pub trait Part: Sync {
+    /// Its name, as `--only` takes it.
+    fn name(&self) -> &'static str;
+
+    /// The promise, in a sentence.
+    fn promise(&self) -> &'static str;
+
+    /// Why it cannot be tried here. It is then reported as skipped, with the reason.
+    fn applies(&self, _ground: &Ground<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it runs only when it is asked for by name.
+    fn is_by_name(&self) -> bool {
+        false
+    }
+
+    /// Tries it, for as many rounds as the bout has.
+    fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken>;
+}
+
+/// Every part, in the order in which they run.
+pub const PARTS: &[&dyn Part] = &[
+    &kills::Kills,
+    &points::Points,
+    &races::Races,
+    &zombies::Zombies,
+    &clock::Clocks,
+    &cursor::Cursors,
+    &wakes::Wakes,
+    &crowd::Crowd(crowd::Size::Usual),
+    &crowd::Crowd(crowd::Size::Large),
+    &server::Server,
+    &ledger::Ledger,
+    &soak::Soak,
+];
+
+/// A promise that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// What was seen, and what was promised.
+    pub what: String,
+    /// The round in which it was seen; the bout knows it.
+    pub round: u64,
+}
+
+impl Broken {
+    /// A promise that did not hold in the round that is on.
+    pub fn new(what: impl Into<String>) -> Self {
+        Broken {
+            what: what.into(),
+            round: 0,
+        }
+    }
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl From<String> for Broken {
+    fn from(what: String) -> Self {
+        Broken::new(what)
+    }
+}
+
+impl From<inbox_core::Refusal> for Broken {
+    fn from(refusal: inbox_core::Refusal) -> Self {
+        Broken::new(format!(
+            "what had to succeed was refused: {} ({})",
+            refusal.message, refusal.code
+        ))
+    }
+}
+
+impl From<inbox_store::StoreError> for Broken {
+    fn from(error: inbox_store::StoreError) -> Self {
+        Broken::from(inbox_core::Refusal::from(error))
+    }
+}
+
+impl From<std::io::Error> for Broken {
+    fn from(error: std::io::Error) -> Self {
+        Broken::new(format!("the system refused: {error}"))
+    }
+}
+
+impl From<serde_json::Error> for Broken {
+    fn from(error: serde_json::Error) -> Self {
+        Broken::new(format!("an answer cannot be read: {error}"))
+    }
+}
+
+/// Goes on when it holds, and says otherwise what was seen.
+pub fn must(holds: bool, seen: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds {
+        Ok(())
+    } else {
+        Err(Broken::new(seen()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_parts_have_one_name() {
+        let names: std::collections::BTreeSet<_> = PARTS.iter().map(|part| part.name()).collect();
+        assert_eq!(names.len(), PARTS.len());
+    }
+}
