@@ -111,7 +111,11 @@ impl Sqlite {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
-            )
+            )?;
+            if planted("sync_later") {
+                connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+            }
+            Ok(())
         };
         set().map_err(|error| database(path, &error))?;
         let lock = WriteLock::beside(path);

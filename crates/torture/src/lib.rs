@@ -7,10 +7,15 @@
 pub mod bout;
 pub mod child;
 pub mod dice;
+pub mod disk;
 pub mod ground;
+pub mod histories;
+pub mod history;
 pub mod kills;
 pub mod plan;
+pub mod power;
 pub mod report;
+pub mod trace;
 pub mod work;
 pub mod worker;
 
@@ -43,7 +48,7 @@ pub trait Part: Sync {
 }
 
 /// Every part, in the order in which they run.
-pub const PARTS: &[&dyn Part] = &[&kills::Kills];
+pub const PARTS: &[&dyn Part] = &[&kills::Kills, &power::Power, &disk::Disk, &histories::Histories];
 
 /// A promise that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
