@@ -1,4 +1,4 @@
-.PHONY: build run story test clients interop check docs sabotage fuzz release bench
+.PHONY: build run story test clients interop check docs sabotage torture fuzz release bench
 
 build:
 	cargo build --locked
@@ -50,6 +50,23 @@ docs:
 sabotage:
 	@scripts/ensure-postgres
 	scripts/sabotage
+
+# What inbox promises at figures that take long, with the binary that is shipped: hours on two cores. TORTURE_DB names another place,
+# such as a postgres:// URL; SOAK_SECONDS is how long the soak takes.
+torture: release
+	@mkdir -p $(TARGET)/torture
+	$(TORTURE) --only kills --rounds 25000
+	$(TORTURE) --only races --rounds 28600
+	$(TORTURE) --only zombies --rounds 500
+	$(TORTURE) --only points --rounds 680
+	$(TORTURE) --only cursor,wakes --rounds 1000
+	$(TORTURE) --only clock,server,ledger --rounds 2000
+	$(TORTURE) --only crowd,throng --rounds 50
+	$(TORTURE) --only soak --seconds $(SOAK_SECONDS)
+
+TORTURE = $(TARGET)/release/inbox torture --db $(TORTURE_DB)
+TORTURE_DB = $(TARGET)/torture/coord.db
+SOAK_SECONDS = 28800
 
 # Feeds hostile input to the readers of documents, each for FUZZ_SECONDS.
 fuzz:

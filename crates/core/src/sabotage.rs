@@ -128,6 +128,14 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a copy is let go without being compared with its source",
     ),
     (
+        "shared_commit_forgotten",
+        "a server answers writes that share a commit, and the commit does not happen",
+    ),
+    (
+        "sent_unnoted",
+        "a bridge sends a message to its topic before the id is written down",
+    ),
+    (
         "notice_untaken",
         "two who find that a person is to be told both do it",
     ),

@@ -260,6 +260,10 @@ impl Store {
         {
             let mut driver = self.driver();
             self.armed.reach(FailPoint::BeforeCommit);
+            if planted("shared_commit_forgotten") {
+                driver.rollback();
+                return Ok(());
+            }
             if let Err(error) = driver.commit() {
                 driver.rollback();
                 return Err(error);

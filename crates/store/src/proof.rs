@@ -19,19 +19,24 @@ impl Store {
     /// Every row of every table, each with its table's name before it, in an order of their own.
     pub fn dump(&self) -> Result<Vec<String>, StoreError> {
         let mut driver = self.driver();
-        let is_served = driver.is_served();
-        let tables = if is_served {
-            "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
-        } else {
-            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-        };
+        if driver.is_served() {
+            let tables =
+                "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1";
+            let tables = driver.look(tables)?;
+            let each: Vec<String> = tables
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|table| format!("SELECT '{table}: ' || t::text FROM \"{table}\" t"))
+                .collect();
+            // All in one round trip.
+            let all = driver.look(&format!("{} ORDER BY 1", each.join(" UNION ALL ")))?;
+            return Ok(all.into_iter().flatten().flatten().collect());
+        }
+        let tables = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
         let mut dumped = Vec::new();
         for table in driver.look(tables)?.into_iter().flatten().flatten() {
-            let rows = driver.look(&if is_served {
-                format!("SELECT t::text FROM \"{table}\" t ORDER BY 1")
-            } else {
-                format!("SELECT * FROM \"{table}\"")
-            })?;
+            let rows = driver.look(&format!("SELECT * FROM \"{table}\""))?;
             dumped.extend(rows.iter().map(|row| format!("{table}: {row:?}")));
         }
         Ok(dumped)

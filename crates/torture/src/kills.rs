@@ -11,7 +11,8 @@ use inbox_ops::{Operation, Send};
 use crate::bout::Bout;
 use crate::child::Leashed;
 use crate::ground::{Ground, caller};
-use crate::work::{Books, Work};
+use crate::races::first;
+use crate::work::{Books, Work, says_something};
 use crate::worker::WORKER;
 use crate::{Broken, Part, must};
 
@@ -39,15 +40,14 @@ impl Part for Kills {
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
         let ground = bout.ground();
         let shared = open_shared(ground)?;
-        let mut books = Books::default();
         let inbox = ground.inbox()?;
-        books.read(inbox.store())?;
         // How long a process lives before its first write is done, so that kills fall on its beginning as well.
         let life = first_life(ground, shared)?;
         let span = u64::try_from((life + WRITES).as_micros()).unwrap_or(u64::MAX);
-        let (mut told, mut untold) = (0, 0);
+        let (mut told, mut untold, mut written) = (0, 0, 0);
         while let Some(mut round) = bout.next() {
-            let prefix = |writer| format!("r{}-{writer}", round.number);
+            let own = format!("r{}-", round.number);
+            let mut books = Books::open(inbox.store())?;
             let delays: Vec<_> = (0..WRITERS)
                 .map(|_| Duration::from_micros(round.dice.below(span)))
                 .collect();
@@ -55,7 +55,7 @@ impl Part for Kills {
                 let strikes: Vec<_> = (0..WRITERS)
                     .zip(&delays)
                     .map(|(writer, &delay)| {
-                        let work = Work::new(prefix(writer), shared);
+                        let work = Work::new(format!("{own}{writer}"), shared);
                         scope.spawn(move || strike(ground, work, delay))
                     })
                     .collect();
@@ -63,8 +63,7 @@ impl Part for Kills {
                 join.map(|one| one.unwrap_or_else(|_| Err(Broken::new("a thread panicked"))))
                     .collect::<Result<Vec<_>, _>>()
             })?;
-            books.forget();
-            books.read(inbox.store())?;
+            books.read(inbox.store(), &own)?;
             for mut work in lines {
                 let is_kept = books.hold(&work)?;
                 bout.count("kills", 1);
@@ -74,7 +73,8 @@ impl Part for Kills {
                 untold += u64::from(!is_kept);
                 // Whatever became of the last one: tried again it is there once.
                 work.go_on(&inbox)?;
-                books.read(inbox.store())?;
+                written += (0..work.step).filter(|step| says_something(*step)).count();
+                books.read(inbox.store(), &own)?;
                 books.hold(&work)?;
             }
             if round.number % CHECK_EVERY == CHECK_EVERY - 1 {
@@ -85,6 +85,12 @@ impl Part for Kills {
             }
         }
         drop(inbox);
+        // Nothing that was there in its round has gone since.
+        let there =
+            first(&ground.look("SELECT count(*) FROM entries WHERE summary LIKE 'r%-%-%'")?);
+        must(there == written as u64 || bout.is_stopped(), || {
+            format!("{written} messages were written, and in the end there are {there}")
+        })?;
         // Otherwise the kills fell beside the writes and nothing was tried.
         must(
             bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0),
@@ -105,11 +111,24 @@ pub(crate) fn open_shared(ground: &Ground<'_>) -> Result<ThreadId, Broken> {
     Ok(sent.thread.thread_id)
 }
 
-/// A process that works until it is killed.
-pub(crate) fn writer(ground: &Ground<'_>, work: &Work) -> Result<Leashed, Broken> {
-    let shared = work.shared.to_string();
-    let mut command = ground.command([WORKER, "work", &work.prefix, &shared]);
-    command.stdin(Stdio::piped()).stderr(Stdio::null());
+/// A process that works until it is killed, or has taken so many steps.
+pub(crate) fn writer(ground: &Ground<'_>, work: &Work, steps: u64) -> Result<Leashed, Broken> {
+    writer_into(ground, work, steps, Stdio::piped())
+}
+
+/// The same, which says there what is done.
+pub(crate) fn writer_into(
+    ground: &Ground<'_>,
+    work: &Work,
+    steps: u64,
+    out: Stdio,
+) -> Result<Leashed, Broken> {
+    let (shared, steps) = (work.shared.to_string(), steps.to_string());
+    let mut command = ground.command([WORKER, "work", &work.prefix, &shared, &steps]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(out)
+        .stderr(Stdio::null());
     Ok(Leashed(command.spawn()?))
 }
 
@@ -118,7 +137,11 @@ fn first_life(ground: &Ground<'_>, shared: ThreadId) -> Result<Duration, Broken>
     let begun = Instant::now();
     let mut children = Vec::new();
     for n in 0..WRITERS {
-        children.push(writer(ground, &Work::new(format!("first-{n}"), shared))?);
+        children.push(writer(
+            ground,
+            &Work::new(format!("first-{n}"), shared),
+            u64::MAX,
+        )?);
     }
     for child in &mut children {
         let mut line = String::new();
@@ -135,7 +158,7 @@ fn first_life(ground: &Ground<'_>, shared: ThreadId) -> Result<Duration, Broken>
 /// Starts a writer, kills it after `delay`, and gives how far it said that it had come.
 fn strike(ground: &Ground<'_>, mut work: Work, delay: Duration) -> Result<Work, Broken> {
     let begun = Instant::now();
-    let mut child = writer(ground, &work)?;
+    let mut child = writer(ground, &work, u64::MAX)?;
     // A sleep can be late, so the last bit is spun away; all of it would take the processor from those who are to be killed.
     std::thread::sleep(delay.saturating_sub(Duration::from_millis(1)));
     while begun.elapsed() < delay {

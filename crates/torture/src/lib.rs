@@ -6,18 +6,30 @@
 
 pub mod bout;
 pub mod child;
+pub mod clock;
+pub mod crowd;
+pub mod cursor;
 pub mod dice;
 pub mod disk;
+pub mod gate;
 pub mod ground;
 pub mod histories;
 pub mod history;
+mod http;
 pub mod kills;
+pub mod ledger;
 pub mod plan;
+pub mod points;
 pub mod power;
+pub mod races;
 pub mod report;
+pub mod server;
+pub mod soak;
 pub mod trace;
+pub mod wakes;
 pub mod work;
 pub mod worker;
+pub mod zombies;
 
 pub use bout::{Amount, Bout, Round};
 pub use dice::Dice;
@@ -48,7 +60,23 @@ pub trait Part: Sync {
 }
 
 /// Every part, in the order in which they run.
-pub const PARTS: &[&dyn Part] = &[&kills::Kills, &power::Power, &disk::Disk, &histories::Histories];
+pub const PARTS: &[&dyn Part] = &[
+    &kills::Kills,
+    &points::Points,
+    &power::Power,
+    &disk::Disk,
+    &races::Races,
+    &zombies::Zombies,
+    &clock::Clocks,
+    &histories::Histories,
+    &cursor::Cursors,
+    &wakes::Wakes,
+    &crowd::Crowd(crowd::Size::Usual),
+    &crowd::Crowd(crowd::Size::Large),
+    &server::Server,
+    &ledger::Ledger,
+    &soak::Soak,
+];
 
 /// A promise that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]

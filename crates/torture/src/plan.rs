@@ -148,8 +148,12 @@ fn attempt(
     row.seconds = bout.elapsed().as_secs_f64();
     let counts = bout.counts().iter();
     row.counts = counts
-        .map(|(what, n)| ((*what).to_owned(), (*n).into()))
+        .map(|(what, n)| (what.replace(' ', "_"), (*n).into()))
         .collect();
+    if outcome.is_err() {
+        // Ctrl-C reaches the children first.
+        std::thread::sleep(Duration::from_millis(100));
+    }
     match outcome {
         // Who stops it stops its children too, and what they leave then says nothing.
         _ if bout.is_stopped() => row.verdict = Verdict::Stopped,

@@ -30,7 +30,7 @@ pub struct Row {
     pub verdict: Verdict,
     /// How many rounds there were.
     pub rounds: u64,
-    /// What was counted.
+    /// What was counted, by its name with `_` for each space.
     pub counts: serde_json::Map<String, serde_json::Value>,
     /// How long it took, in seconds.
     pub seconds: f64,
@@ -166,7 +166,8 @@ impl Report {
                 Verdict::Skipped => "skipped",
                 Verdict::Stopped => "stopped",
             };
-            let counts = row.counts.iter().map(|(what, n)| format!("{n} {what}"));
+            let shown = |(what, n): (&String, _)| format!("{n} {}", what.replace('_', " "));
+            let counts = row.counts.iter().map(shown);
             let said = match row.verdict {
                 Verdict::Skipped => row.why.clone().unwrap_or_default(),
                 _ => counts.collect::<Vec<_>>().join(", "),
@@ -193,5 +194,62 @@ impl Report {
             page = page.line(format!("kept: {place}"));
         }
         page.line(self.verdict())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(verdict: Verdict) -> Row {
+        let counts = [("kept_untold".to_owned(), 3.into())];
+        Row {
+            part: "kills",
+            promise: "nothing is lost",
+            verdict,
+            rounds: 2,
+            counts: counts.into_iter().collect(),
+            seconds: 1.25,
+            why: Some("r1-0-3 is gone".to_owned()),
+            replay: Some("inbox torture --seed 5 --only kills --round 1".to_owned()),
+        }
+    }
+
+    fn report(verdicts: &[Verdict]) -> Report {
+        Report {
+            place: Place::of(Path::new("."), &[("engine", "SQLite 3".to_owned())]),
+            seed: 5,
+            parts: verdicts.iter().map(|verdict| row(*verdict)).collect(),
+            kept: Vec::new(),
+            seconds: 1.5,
+        }
+    }
+
+    #[test]
+    fn a_page_names_what_broke_and_how_to_see_it_again() {
+        let broken = report(&[Verdict::Held, Verdict::Broken, Verdict::Skipped]);
+        assert!(!broken.holds());
+        assert_eq!(
+            broken.verdict(),
+            "BROKEN: a promise did not hold, 1 skipped"
+        );
+        let page = format!("{:?}", broken.page());
+        for said in [
+            "seed 5",
+            "SQLite 3",
+            "3 kept untold",
+            "BROKEN",
+            "r1-0-3 is gone",
+            "--seed 5 --only kills --round 1",
+        ] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_page_on_which_all_held_says_so() {
+        let held = report(&[Verdict::Held, Verdict::Held]);
+        assert!(held.holds());
+        assert_eq!(held.verdict(), "2 of 2 promises held");
     }
 }

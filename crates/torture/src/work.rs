@@ -8,10 +8,16 @@ use inbox_ops::{ArtifactRef, Caller, Claim, Done, Inbox, Operation, Reply, Send,
 use inbox_store::Store;
 
 use crate::ground::caller;
+use crate::races::first;
 use crate::{Broken, must};
 
 /// How many steps there are before they begin again.
 pub const STEPS: u64 = 5;
+
+/// Whether a step writes a message; the others write an event alone.
+pub fn says_something(step: u64) -> bool {
+    step % STEPS != 1
+}
 
 /// A line of work, as far as it has come.
 #[derive(Debug, Clone)]
@@ -159,8 +165,8 @@ impl Found {
 
     /// What the tables hold of a step that is there once.
     pub fn whole(step: u64) -> Self {
-        let opens = u32::from(step % STEPS == 0);
-        let claims = u32::from(step % STEPS == 1);
+        let opens = u32::from(step.is_multiple_of(STEPS));
+        let claims = u32::from(!says_something(step));
         Found {
             threads: opens,
             recipients: opens,
@@ -172,7 +178,10 @@ impl Found {
     }
 }
 
-/// Looks at what was written since the last look, past everything that reads the store otherwise.
+/// How far back from the newest key is looked: a server gives keys out ahead, and not in the order of commits.
+const SLACK: i64 = 10_000;
+
+/// Looks at what lines of work have left, past everything that reads the store otherwise.
 #[derive(Debug, Default)]
 pub struct Books {
     entry: i64,
@@ -181,38 +190,43 @@ pub struct Books {
 }
 
 impl Books {
-    /// Reads what is new. One statement, so that a commit between two of them cannot look like half a write.
-    pub fn read(&mut self, store: &Store) -> Result<(), Broken> {
+    /// Books of what is written from here on.
+    pub fn open(store: &Store) -> Result<Self, Broken> {
+        let newest = |column: &str, table: &str| {
+            let rows = store.look(&format!("SELECT COALESCE(max({column}), 0) FROM {table}"))?;
+            let newest = i64::try_from(first(&rows)).unwrap_or(0);
+            Ok::<_, Broken>((newest - SLACK).max(0))
+        };
+        Ok(Books {
+            entry: newest("entry_no", "entries")?,
+            thread: newest("thread_no", "threads")?,
+            found: BTreeMap::new(),
+        })
+    }
+
+    /// Reads what there is of the lines whose prefix begins so. One statement, so that a commit between two of them cannot look like half a write.
+    pub fn read(&mut self, store: &Store, prefix: &str) -> Result<(), Broken> {
         let (entry, thread) = (self.entry, self.thread);
         let claimed = EventType::Claimed.code();
         // A claim is known by its thread, whose subject is the mark of the step before.
         let query = format!(
-            "SELECT 0, thread_no, subject FROM threads WHERE thread_no > {thread}
-             UNION ALL SELECT 1, 0, t.subject FROM recipients r JOIN threads t ON t.thread_no = r.thread_no
-                        WHERE t.thread_no > {thread}
-             UNION ALL SELECT 2, entry_no, summary FROM entries WHERE entry_no > {entry}
-             UNION ALL SELECT 3, 0, e.summary FROM artifacts a JOIN entries e ON e.entry_no = a.entry_no
-                        WHERE e.entry_no > {entry}
-             UNION ALL SELECT 4, 0, t.subject FROM entries e JOIN threads t ON t.thread_no = e.thread_no
-                        WHERE e.entry_no > {entry} AND e.event_type = {claimed}
-             UNION ALL SELECT 5, 0, key FROM replays WHERE entry_no > {entry}"
+            "SELECT 0, subject FROM threads WHERE thread_no > {thread} AND subject LIKE '{prefix}%'
+             UNION ALL SELECT 1, t.subject FROM recipients r JOIN threads t ON t.thread_no = r.thread_no
+                        WHERE t.thread_no > {thread} AND t.subject LIKE '{prefix}%'
+             UNION ALL SELECT 2, summary FROM entries WHERE entry_no > {entry} AND summary LIKE '{prefix}%'
+             UNION ALL SELECT 3, e.summary FROM artifacts a JOIN entries e ON e.entry_no = a.entry_no
+                        WHERE e.entry_no > {entry} AND e.summary LIKE '{prefix}%'
+             UNION ALL SELECT 4, t.subject FROM entries e JOIN threads t ON t.thread_no = e.thread_no
+                        WHERE e.entry_no > {entry} AND e.event_type = {claimed} AND t.subject LIKE '{prefix}%'
+             UNION ALL SELECT 5, key FROM replays WHERE entry_no > {entry} AND key LIKE '{prefix}%'"
         );
+        self.found.clear();
         for row in store.look(&query)? {
             let mut cells = row.into_iter();
-            let mut next = || cells.next().flatten();
-            let sort = next().unwrap_or_default();
-            let number: i64 = next().and_then(|text| text.parse().ok()).unwrap_or(0);
-            let mark = next();
-            match sort.as_str() {
-                "0" => self.thread = self.thread.max(number),
-                "2" => self.entry = self.entry.max(number),
-                _ => {}
-            }
-            let Some(mark) = mark else { continue };
-            let mark = match sort.as_str() {
-                "4" => after(&mark),
-                _ => mark,
+            let (Some(sort), Some(mark)) = (cells.next().flatten(), cells.next().flatten()) else {
+                continue;
             };
+            let mark = if sort == "4" { after(&mark) } else { mark };
             let found = self.found.entry(mark).or_default();
             match sort.as_str() {
                 "0" => found.threads += 1,
@@ -224,11 +238,6 @@ impl Books {
             }
         }
         Ok(())
-    }
-
-    /// Begins to look from here on, past what was there before.
-    pub fn forget(&mut self) {
-        self.found.clear();
     }
 
     /// What there is of a mark.

@@ -11,6 +11,7 @@ use inbox_store::{Location, Store};
 
 use crate::ground::inbox;
 use crate::work::Work;
+use crate::zombies;
 
 /// The name by which the program is called as a worker.
 pub const WORKER: &str = "__torture-worker";
@@ -18,25 +19,51 @@ pub const WORKER: &str = "__torture-worker";
 /// Does what the arguments after [`WORKER`] say, and says on `out` what is done. It ends with its standard input: nobody is left who
 /// wants it.
 pub fn run(args: &[String], out: &mut dyn Write) -> Result<(), Refusal> {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let number = |text: &str| {
+        let read = text.parse::<u64>();
+        read.map_err(|_| Refusal::input(format!("{text:?} is no number")))
+    };
+    match words[..] {
+        ["work", prefix, shared, steps] => {
+            let (over, inbox) = (end_of_input(), open()?);
+            let mut work = Work::new(prefix, shared.parse()?);
+            let steps = number(steps)?;
+            while !over.load(Ordering::SeqCst) && work.step < steps {
+                work.go_on(&inbox)?;
+                say(out, &work.say())?;
+            }
+            Ok(())
+        }
+        ["zombie", thread, token, sort] => {
+            let inbox = open()?;
+            let (thread, token, sort) = (thread.parse()?, token.parse()?, number(sort)?);
+            say(out, "ready\n")?;
+            if std::io::stdin().read_line(&mut String::new()).is_err() {
+                return Ok(());
+            }
+            let said = zombies::write(&inbox, &zombies::holder(token), thread, sort);
+            say(
+                out,
+                &said.map_or_else(
+                    |refusal| format!("{}\n", refusal.code),
+                    |()| "taken\n".to_owned(),
+                ),
+            )
+        }
+        _ => Err(Refusal::input(format!("no worker does {words:?}"))),
+    }
+}
+
+/// Becomes true when standard input ends.
+fn end_of_input() -> Arc<AtomicBool> {
     let over = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&over);
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         told.store(true, Ordering::SeqCst);
     });
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match words[..] {
-        ["work", prefix, shared] => {
-            let inbox = open()?;
-            let mut work = Work::new(prefix, shared.parse()?);
-            while !over.load(Ordering::SeqCst) {
-                work.go_on(&inbox)?;
-                say(out, &work.say())?;
-            }
-            Ok(())
-        }
-        _ => Err(Refusal::input(format!("no worker does {words:?}"))),
-    }
+    over
 }
 
 /// The store that the environment names, if it was made for tests.

@@ -4,8 +4,6 @@ mod clock;
 mod crash;
 mod fail_point;
 mod gate;
-mod kill;
-mod load;
 mod migrate;
 mod order;
 mod pooler;
@@ -34,9 +32,9 @@ const NEVER: Duration = Duration::from_mins(1);
 
 /// Held by a test that needs the machine for itself: the others wait. A file and not a mutex, because
 /// some runners give each test a process of its own.
-struct Alone(#[expect(dead_code, reason = "it is held for its lock")] File);
+pub(crate) struct Alone(#[expect(dead_code, reason = "it is held for its lock")] File);
 
-fn alone() -> Alone {
+pub(crate) fn alone() -> Alone {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fire.lock");
     let file = File::create(path).expect("the folder for tests can be written");
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("flock works");

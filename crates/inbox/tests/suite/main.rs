@@ -32,6 +32,8 @@ mod server;
 #[cfg(test)]
 mod setup;
 #[cfg(test)]
+mod torture;
+#[cfg(test)]
 mod tui;
 
 /// The binary under test.

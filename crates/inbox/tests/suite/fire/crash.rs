@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Event, EventId, EventType, LeaseToken, Refusal, ThreadId};
-use inbox_ops::{Caller, Claim, Done, Inbox, Operation, Send, Waiting, Watch};
+use inbox_ops::{Caller, Claim, Done, Operation, Send, Waiting, Watch};
 use inbox_store::{Location, Store};
 use inbox_testkit::cluster::Cluster;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::kill::{Field, Look, kill_and_retry};
-use super::{NEVER, alone, caller, eventually, in_process, words};
+use super::{NEVER, alone, eventually, in_process, words};
 use crate::INBOX;
 
 /// The schema of the only store in a cluster.
@@ -44,60 +43,6 @@ fn tally(cluster: &Cluster, sql: &str) -> BTreeMap<String, u32> {
     found
 }
 
-#[test]
-fn on_postgresql_after_400_kills_of_clients_every_acknowledged_write_is_there_once() {
-    let _alone = alone();
-    let cluster = &Cluster::start();
-    let url = cluster.url(SCHEMA);
-    let location = Location::parse(&url);
-    let looked: Look<'_> = Box::new(|sql| look(cluster, sql));
-    let field = Field::new(Sandbox::at(INBOX, &url), &location, looked, 100);
-    let over = AtomicBool::new(false);
-    let finished = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        // Others work on the same store meanwhile, and none of them is disturbed.
-        let load: Vec<_> = (0..2)
-            .map(|n| {
-                let (location, over, finished) = (&location, &over, &finished);
-                scope.spawn(move || {
-                    let inbox = in_process(location);
-                    let me = format!("load-{n}");
-                    while !over.load(Ordering::SeqCst) {
-                        cycle(&inbox, &me);
-                        finished.fetch_add(1, Ordering::SeqCst);
-                    }
-                })
-            })
-            .collect();
-        let stopped = Stops(&over);
-        kill_and_retry(&field, 100, || {
-            // A server goes on with a statement for a while after its client has died.
-            eventually("nobody is left but those who work", || {
-                let busy = "SELECT pid FROM pg_stat_activity
-                             WHERE datname = 'inbox' AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
-                (look(cluster, busy).len() <= 2).then_some(())
-            });
-        });
-        drop(stopped);
-        for one in load {
-            one.join().expect("who was not killed goes on");
-        }
-    });
-    let ready = format!(
-        "SELECT e.entry_no FROM entries e WHERE e.summary = 'load' AND e.event_type = {}",
-        EventType::Done.code()
-    );
-    let there = u64::try_from(look(cluster, &ready).len()).unwrap();
-    assert!(there > 0);
-    assert_eq!(there, finished.into_inner());
-    // Nobody's lease ends within this test, so that a thread which was claimed twice had two holders.
-    let twice = format!(
-        "SELECT thread_no FROM entries WHERE event_type = {} GROUP BY thread_no HAVING count(*) > 1",
-        EventType::Claimed.code()
-    );
-    assert_eq!(look(cluster, &twice), Vec::<String>::new());
-}
-
 /// Says that it is over, also when a check in between fails: others would go on for ever.
 struct Stops<'a>(&'a AtomicBool);
 
@@ -113,19 +58,6 @@ fn send(to: &str, subject: &str) -> Send {
         subject: Some(subject.to_owned()),
         ..Send::default()
     }
-}
-
-/// Opens a thread for itself, takes it and finishes it.
-fn cycle(inbox: &Inbox, name: &str) {
-    let me = caller(name);
-    send(name, "own").run(inbox, &me).unwrap();
-    let claimed = Claim::default().run(inbox, &me).unwrap();
-    let thread = claimed.thread.expect("what was just sent").thread_id;
-    let holder = Caller {
-        lease: claimed.lease.unwrap().lease_token,
-        ..me
-    };
-    done(thread, "load").run(inbox, &holder).unwrap();
 }
 
 /// What became of a write in the end.

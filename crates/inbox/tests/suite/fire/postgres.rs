@@ -1,13 +1,11 @@
 //! The same on PostgreSQL.
 
-use inbox_store::{FailPoint, Location};
+use inbox_store::Location;
 use inbox_testkit::cluster::shared;
 use inbox_testkit::sandbox::{Outcome, Sandbox};
 
-use super::fail_point::{each_write, is_of_a_write};
-use super::load::all_are_served;
-use super::race::{claims, each_gets_another, one_winner, one_wins_each};
-use super::readers::{see_the_same, see_the_same_in_process};
+use super::race::each_gets_another;
+use super::readers::see_the_same;
 use super::upgrade::InTheWay;
 use super::zombie::{self, cannot_write, writes};
 use super::{alone, claim, ends, go_on, lapses, open, start, stop, words};
@@ -42,55 +40,10 @@ fn race(inbox: &Sandbox, commands: &[Vec<String>]) -> Vec<Outcome> {
 }
 
 #[test]
-fn on_postgresql_of_8_processes_racing_for_one_thread_exactly_one_wins_20_times() {
-    let _alone = alone();
-    let inbox = Sandbox::at(INBOX, shared().fresh_url());
-    for round in 0..20 {
-        let thread = open(&inbox, "w0", &format!("race-{round}"));
-        one_winner(&inbox, &thread, &race(&inbox, &claims(&thread)));
-    }
-}
-
-#[test]
-fn on_postgresql_of_8_threads_racing_for_one_thread_exactly_one_wins_500_times() {
-    let _alone = alone();
-    one_wins_each(&Location::parse(&shared().fresh_url()), 500);
-}
-
-#[test]
 fn on_postgresql_of_8_processes_that_claim_what_comes_next_each_gets_another_thread() {
     let _alone = alone();
     let inbox = Sandbox::at(INBOX, shared().fresh_url());
     each_gets_another(&inbox, 5, |commands| race(&inbox, commands));
-}
-
-#[test]
-fn on_postgresql_of_64_processes_that_write_at_once_none_fails_and_none_starves() {
-    let _alone = alone();
-    let inbox = Sandbox::at(INBOX, shared().fresh_url());
-    all_are_served(&inbox, 3, || {});
-}
-
-#[test]
-fn on_postgresql_a_write_that_dies_at_any_point_and_is_retried_with_its_key_has_one_effect() {
-    let points = FailPoint::ALL.into_iter().filter(|&point| {
-        // There is no log that a client would move.
-        let is_files = matches!(
-            point,
-            FailPoint::BeforeCheckpoint | FailPoint::AfterCheckpoint
-        );
-        is_of_a_write(point) && !is_files
-    });
-    std::thread::scope(|scope| {
-        for point in points {
-            scope.spawn(move || {
-                let url = shared().fresh_url();
-                let inbox = Sandbox::at(INBOX, &url);
-                let count = format!("SELECT count(*) FROM {}.entries", schema(&url));
-                each_write(&inbox, point, &|| shared().psql(&count).parse().unwrap());
-            });
-        }
-    });
 }
 
 #[test]
@@ -162,14 +115,6 @@ fn on_postgresql_readers_that_follow_from_different_starts_see_the_same_events_o
     let url = shared().fresh_url();
     let inbox = Sandbox::at(INBOX, &url);
     see_the_same(&inbox, &Location::parse(&url), 15);
-}
-
-#[test]
-fn on_postgresql_readers_among_8_writers_of_one_process_see_every_event_once_and_in_order() {
-    let _alone = alone();
-    let url = shared().fresh_url();
-    let _inbox = Sandbox::at(INBOX, &url);
-    see_the_same_in_process(&Location::parse(&url), 60);
 }
 
 /// Somebody who numbers, and is slow at it.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use inbox_core::{Event, EventId};
-use inbox_ops::{Inbox, Operation, Send, Waiting, Watch};
+use inbox_ops::{Inbox, Waiting, Watch};
 use inbox_store::Location;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::{NEVER, alone, caller, ends, in_process, open, start, words};
+use super::{NEVER, alone, ends, in_process, open, start, words};
 use crate::INBOX;
 
 /// The events after a cursor, by one poll after the other until `is_enough`.
@@ -131,50 +131,6 @@ pub(super) fn see_the_same(inbox: &Sandbox, location: &Location, each: u32) {
     });
 }
 
-/// Many writers and readers in one process, where commits lie closest together.
-pub(super) fn see_the_same_in_process(location: &Location, each: u32) {
-    const WRITERS: u32 = 8;
-    let over = AtomicBool::new(false);
-    let mut seen = Vec::new();
-    std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..3)
-            .map(|_| {
-                let over = &over;
-                scope.spawn(move || {
-                    let inbox = in_process(location);
-                    follow(&inbox, 0, |_| over.load(Ordering::SeqCst))
-                })
-            })
-            .collect();
-        let writers: Vec<_> = (0..WRITERS)
-            .map(|writer| {
-                scope.spawn(move || {
-                    let inbox = in_process(location);
-                    for n in 0..each {
-                        let send = Send {
-                            to: vec!["crew".parse().unwrap()],
-                            subject: Some(format!("{writer} {n}")),
-                            ..Send::default()
-                        };
-                        send.run(&inbox, &caller(&format!("w{writer}"))).unwrap();
-                    }
-                })
-            })
-            .collect();
-        let written: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
-        over.store(true, Ordering::SeqCst);
-        for outcome in written {
-            outcome.expect("every write succeeds");
-        }
-        seen.extend(readers.into_iter().map(|reader| reader.join().unwrap()));
-    });
-    let log = log(location);
-    assert_eq!(log.len(), usize::try_from(WRITERS * each).unwrap());
-    for seen in seen {
-        is_the_log_from(&log, 0, &seen, "a reader");
-    }
-}
-
 #[test]
 fn a_follower_whose_reader_has_gone_ends_with_the_next_event() {
     let inbox = Sandbox::new(INBOX);
@@ -193,11 +149,4 @@ fn readers_that_follow_from_different_starts_see_the_same_events_once_and_in_ord
     let _alone = alone();
     let inbox = Sandbox::new(INBOX);
     see_the_same(&inbox, &Location::File(inbox.store()), 40);
-}
-
-#[test]
-fn readers_among_8_writers_of_one_process_see_every_event_once_and_in_order() {
-    let _alone = alone();
-    let inbox = Sandbox::in_memory(INBOX);
-    see_the_same_in_process(&Location::File(inbox.store()), 150);
 }

@@ -1,13 +1,12 @@
 //! No wait misses its wake: replies around the moment it starts, and a bell that is gone.
 
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use inbox_core::{EventId, ThreadId};
-use inbox_ops::{Inbox, Operation, Reply, Send, WaitReply};
-use inbox_store::{Location, Store};
+use inbox_ops::{Inbox, Operation, Reply, WaitReply};
+use inbox_store::Location;
 use inbox_surfaces::cli::wait::{Woken, until_over};
-use inbox_testkit::sandbox::{Sandbox, TempDir};
+use inbox_testkit::sandbox::Sandbox;
 
 use super::zombie::listens;
 use super::{Dice, alone, caller, ends, in_process, open, start, words};
@@ -51,68 +50,6 @@ fn spin_until(moment: Instant) {
     while Instant::now() < moment {
         std::hint::spin_loop();
     }
-}
-
-/// Fires `replies` replies, each within 2 ms of the moment its wait starts, at a store in `folder`.
-fn fire(folder: &TempDir, replies: u64) {
-    let dice = Dice::thrown();
-    let location = Location::File(folder.path().join("store.db"));
-    Store::init(&location).unwrap();
-    let inbox = in_process(&location);
-    let opened = Send {
-        to: vec!["worker".parse().unwrap()],
-        subject: Some("questions".to_owned()),
-        ..Send::default()
-    };
-    let opened = opened.run(&inbox, &caller("lead")).unwrap();
-    let thread = opened.thread.thread_id;
-    let (orders, queue) = mpsc::channel::<(Instant, String)>();
-    let (mut at_once, mut by_bell) = (0, 0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let inbox = in_process(&location);
-            for (moment, summary) in queue {
-                spin_until(moment);
-                reply(&inbox, thread, &summary);
-            }
-        });
-        // Moved in, so that a failed assertion ends the other thread too.
-        let orders = orders;
-        let mut after = opened.next_event_id;
-        for n in 0..replies {
-            let summary = format!("reply {n}");
-            // The reply may come first, so both lie ahead.
-            let earliest = Instant::now() + Duration::from_micros(200);
-            let moment = earliest + Duration::from_millis(2);
-            let fire_at = earliest + Duration::from_micros(dice.nth(n).below(4_000));
-            orders.send((fire_at, summary.clone())).unwrap();
-            spin_until(moment);
-            let (woken, heard, next) = wait(&inbox, thread, after);
-            assert_eq!(heard, summary, "reply {n} was missed: {woken:?}");
-            after = next;
-            match woken {
-                Woken::AtOnce => at_once += 1,
-                Woken::ByBell => by_bell += 1,
-                Woken::ByLook | Woken::InVain => panic!("reply {n} rang for nobody: {woken:?}"),
-            }
-        }
-    });
-    println!("{at_once} replies were there at once, the bell rang for {by_bell}");
-    // Otherwise every reply was there before its wait, and nothing was tried.
-    assert!(by_bell > replies / 20, "{by_bell}");
-}
-
-#[test]
-fn of_1_000_replies_fired_as_a_wait_starts_none_is_missed_and_the_bell_wakes_for_each() {
-    let _alone = alone();
-    fire(&TempDir::new(), 1_000);
-}
-
-/// Without a disk to wait for, commit and ring lie as close to the look as they can.
-#[test]
-fn of_1_000_replies_fired_in_memory_as_a_wait_starts_none_is_missed_and_the_bell_wakes_for_each() {
-    let _alone = alone();
-    fire(&TempDir::in_memory(), 1_000);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! The figures on PostgreSQL.
+
+use inbox_testkit::cluster::shared;
+use inbox_torture::points::CASES;
+
+use super::{count, holds};
+use crate::fire::alone;
+
+/// A part in schemas of its own beside one that is not there.
+#[track_caller]
+fn tried(part: &str, rounds: usize) -> serde_json::Value {
+    holds(&shared().fresh_url(), part, rounds)
+}
+
+#[test]
+fn on_postgresql_after_800_kills_every_acknowledged_write_is_there_once_and_none_by_half() {
+    let _alone = alone();
+    let counts = tried("kills", 200);
+    assert_eq!(count(&counts, "kills"), 800);
+}
+
+#[test]
+fn on_postgresql_every_operation_that_writes_dies_at_every_point_and_has_one_effect() {
+    let _alone = alone();
+    let counts = tried("points", CASES.len());
+    assert_eq!(count(&counts, "deaths"), CASES.len() as u64 * 6);
+}
+
+#[test]
+fn on_postgresql_of_8_who_race_for_one_thread_one_wins_700_times_and_20_times_as_processes() {
+    let _alone = alone();
+    let counts = tried("races", 20);
+    assert_eq!(count(&counts, "races of processes"), 20);
+    assert_eq!(count(&counts, "races in one process"), 680);
+}
+
+#[test]
+fn on_postgresql_of_40_stopped_holders_and_400_simulated_ones_none_writes_or_leaves_a_trace() {
+    let _alone = alone();
+    let counts = tried("zombies", 2);
+    assert_eq!(count(&counts, "stopped processes"), 40);
+    assert_eq!(count(&counts, "simulated"), 400);
+}
+
+#[test]
+fn on_postgresql_a_clock_that_jumps_600_times_shortens_no_lease() {
+    let counts = tried("clock", 10);
+    assert_eq!(count(&counts, "jumps"), 600);
+}
+
+#[test]
+fn on_postgresql_readers_among_8_writers_see_15_000_events_once_and_in_one_order() {
+    let _alone = alone();
+    let counts = tried("cursor", 5);
+    assert_eq!(count(&counts, "events"), 15_000);
+}
+
+#[test]
+fn on_postgresql_of_1_000_waits_around_the_commit_none_misses_its_wake() {
+    let _alone = alone();
+    let counts = tried("wakes", 10);
+    assert_eq!(count(&counts, "waits"), 1_000);
+}
+
+#[test]
+fn on_postgresql_of_64_processes_that_write_at_once_none_fails() {
+    let _alone = alone();
+    let counts = tried("crowd", 1);
+    assert_eq!(count(&counts, "processes"), 64);
+}
+
+#[test]
+fn on_postgresql_what_a_server_answered_is_there_after_10_stops_and_kills() {
+    let _alone = alone();
+    let counts = tried("server", 10);
+    assert_eq!(count(&counts, "kills") + count(&counts, "stops"), 10);
+}
+
+#[test]
+fn on_postgresql_bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
+    let _alone = alone();
+    let counts = tried("ledger", 30);
+    assert!(count(&counts, "deaths") >= 10, "{counts}");
+}
+
+#[test]
+fn on_postgresql_nothing_is_left_behind() {
+    let url = shared().fresh_url();
+    let schema = url.rsplit('=').next().expect("it names one");
+    let mine = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'inbox_torture_%clock%'";
+    holds(&url, "clock", 1);
+    assert_eq!(shared().psql(mine), "0");
+    let named = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{schema}'");
+    assert_eq!(shared().psql(&named), "0", "the named one was not made");
+}

@@ -1,0 +1,104 @@
+//! The figures on SQLite.
+
+use inbox_testkit::sandbox::TempDir;
+use inbox_torture::points::CASES;
+
+use super::{count, holds};
+use crate::fire::alone;
+
+/// A part beside a store on the disk.
+#[track_caller]
+fn on_disk(part: &str, rounds: usize) -> serde_json::Value {
+    beside(&TempDir::new(), part, rounds)
+}
+
+/// A part beside a store in memory, where the disk would be what is measured.
+#[track_caller]
+fn in_memory(part: &str, rounds: usize) -> serde_json::Value {
+    beside(&TempDir::in_memory(), part, rounds)
+}
+
+#[track_caller]
+fn beside(folder: &TempDir, part: &str, rounds: usize) -> serde_json::Value {
+    let store = folder.path().join("coord.db");
+    holds(store.to_str().expect("a plain path"), part, rounds)
+}
+
+#[test]
+fn after_4_000_kills_every_acknowledged_write_is_there_once_and_none_by_half() {
+    let _alone = alone();
+    let counts = on_disk("kills", 1_000);
+    assert_eq!(count(&counts, "kills"), 4_000);
+}
+
+#[test]
+fn every_operation_that_writes_dies_at_every_point_and_has_one_effect() {
+    let _alone = alone();
+    let counts = in_memory("points", CASES.len());
+    assert_eq!(count(&counts, "deaths"), CASES.len() as u64 * 8);
+}
+
+#[test]
+fn of_8_who_race_for_one_thread_one_wins_10_000_times_and_300_times_as_processes() {
+    let _alone = alone();
+    let counts = in_memory("races", 300);
+    assert_eq!(count(&counts, "races of processes"), 300);
+    assert!(count(&counts, "races in one process") >= 10_000);
+    assert_eq!(count(&counts, "wanted one thread"), 64);
+}
+
+#[test]
+fn of_200_stopped_holders_and_2_000_simulated_ones_none_writes_or_leaves_a_trace() {
+    let _alone = alone();
+    let counts = in_memory("zombies", 10);
+    assert_eq!(count(&counts, "stopped processes"), 200);
+    assert_eq!(count(&counts, "simulated"), 2_000);
+}
+
+#[test]
+fn a_clock_that_jumps_3_000_times_shortens_no_lease() {
+    let counts = in_memory("clock", 50);
+    assert_eq!(count(&counts, "jumps"), 3_000);
+}
+
+#[test]
+fn readers_among_8_writers_see_30_000_events_once_and_in_one_order() {
+    let _alone = alone();
+    let counts = in_memory("cursor", 10);
+    assert_eq!(count(&counts, "events"), 30_000);
+}
+
+#[test]
+fn of_10_000_waits_around_the_commit_none_misses_its_wake() {
+    let _alone = alone();
+    let counts = in_memory("wakes", 100);
+    assert_eq!(count(&counts, "waits"), 10_000);
+}
+
+#[test]
+fn of_64_processes_that_write_at_once_none_fails_and_nothing_grows_without_bound() {
+    let _alone = alone();
+    let counts = on_disk("crowd", 2);
+    assert_eq!(count(&counts, "processes"), 128);
+}
+
+#[test]
+fn what_a_server_answered_is_there_after_40_stops_and_kills() {
+    let _alone = alone();
+    let counts = on_disk("server", 40);
+    assert_eq!(count(&counts, "kills") + count(&counts, "stops"), 40);
+}
+
+#[test]
+fn under_a_mixed_load_with_kills_nothing_is_lost() {
+    let _alone = alone();
+    let counts = on_disk("soak", 3);
+    assert_eq!(count(&counts, "kills"), 3);
+}
+
+#[test]
+fn bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
+    let _alone = alone();
+    let counts = on_disk("ledger", 100);
+    assert!(count(&counts, "deaths") >= 50, "{counts}");
+}

@@ -1,0 +1,169 @@
+//! Of many that want one thread, one gets it: 2, 8 and 64 at once, in this process and as processes of their own.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier};
+
+use inbox_core::{Code, ThreadId};
+use inbox_ops::{Claim, Inbox, Operation, Send};
+
+use crate::bout::Bout;
+use crate::child::{Outcome, ends};
+use crate::gate::Gate;
+use crate::ground::{Ground, caller};
+use crate::{Broken, Part, must};
+
+/// How many processes race.
+const PROCESSES: usize = 8;
+
+/// How many race within this process, in the races of one round.
+const WIDTHS: [usize; 34] = {
+    let mut widths = [8; 34];
+    widths[0] = 2;
+    widths[1] = 64;
+    widths
+};
+
+/// As many as there are in the widest race, if the server lets so many in.
+const WIDEST: usize = 64;
+
+/// The part.
+pub struct Races;
+
+impl Part for Races {
+    fn name(&self) -> &'static str {
+        "races"
+    }
+
+    fn promise(&self) -> &'static str {
+        "of all who claim one thread at once exactly one gets it"
+    }
+
+    fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        let ground = bout.ground();
+        let inbox = ground.inbox()?;
+        let stable = Stable::open(ground)?;
+        let mut raced = 0_u64;
+        while let Some(round) = bout.next() {
+            let thread = open(&inbox, &format!("p-{}", round.number))?;
+            of_processes(ground, thread)?;
+            bout.count("races of processes", 1);
+            raced += 1;
+            for (n, width) in WIDTHS.into_iter().enumerate() {
+                let thread = open(&inbox, &format!("t-{}-{n}", round.number))?;
+                let width = width.min(stable.racers.len());
+                stable.race(thread, width)?;
+                bout.count("races in one process", 1);
+                bout.peak("wanted one thread", u64::try_from(width).unwrap_or(0));
+                raced += 1;
+            }
+        }
+        // What the tables say, whatever the racers were told.
+        let once = ground.look("SELECT count(*) FROM threads WHERE attempts = 1")?;
+        let once: u64 = first(&once);
+        must(once == raced, || {
+            format!("{raced} threads were raced for, and {once} were claimed once")
+        })?;
+        ground.is_sound()
+    }
+}
+
+/// The first cell of an answer, as a number.
+pub(crate) fn first(rows: &inbox_store::Rows) -> u64 {
+    let cell = rows.first().and_then(|row| row.first()).cloned().flatten();
+    cell.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Opens a thread for anybody of the crew.
+pub(crate) fn open(inbox: &Inbox, subject: &str) -> Result<ThreadId, Broken> {
+    let send = Send {
+        to: vec!["crew".parse()?],
+        subject: Some(subject.to_owned()),
+        ..Send::default()
+    };
+    Ok(send.run(inbox, &caller("lead")?)?.thread.thread_id)
+}
+
+/// A race of processes, which stand before the store's lock until all are there, where it has one.
+fn of_processes(ground: &Ground<'_>, thread: ThreadId) -> Result<(), Broken> {
+    let gate = ground.file().map(Gate::close).transpose()?;
+    let mut children = Vec::new();
+    for racer in 0..PROCESSES {
+        children.push(ground.start(&format!("claim --agent p{racer} --thread {thread}"))?);
+    }
+    if let Some(gate) = gate {
+        gate.gather(&mut children)?;
+        gate.open();
+    }
+    let outcomes: Vec<Outcome> = children.into_iter().map(ends).collect::<Result<_, _>>()?;
+    let (won, lost): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.code == 0);
+    must(won.len() == 1, || {
+        let codes: Vec<i32> = outcomes.iter().map(|outcome| outcome.code).collect();
+        format!(
+            "{thread} must be given to one of {PROCESSES} processes, which ended with {codes:?}"
+        )
+    })?;
+    lost.iter()
+        .try_for_each(|outcome| outcome.refused(20, "lease_conflict"))
+}
+
+/// A race to run: the thread, and the line at which all meet.
+type Order = (ThreadId, Arc<Barrier>);
+
+/// Racers that wait for their next race, each with a connection of its own.
+struct Stable {
+    racers: Vec<Sender<Order>>,
+    results: Receiver<Result<bool, String>>,
+}
+
+impl Stable {
+    fn open(ground: &Ground<'_>) -> Result<Self, Broken> {
+        let (said, results) = channel();
+        let mut racers = Vec::new();
+        for racer in 0..WIDEST {
+            let inbox = match ground.inbox() {
+                Ok(inbox) => inbox,
+                // A server lets only so many in, and some of them are its other users.
+                Err(_) if ground.is_served() && racer >= PROCESSES => break,
+                Err(broken) => return Err(broken),
+            };
+            let me = caller(&format!("t{racer}"))?;
+            let (order, orders) = channel::<Order>();
+            let said = said.clone();
+            std::thread::spawn(move || {
+                for (thread, line) in orders {
+                    let claim = Claim {
+                        thread: Some(thread),
+                        ..Claim::default()
+                    };
+                    line.wait();
+                    let won = match claim.run(&inbox, &me) {
+                        Ok(_) => Ok(true),
+                        Err(refusal) if refusal.code == Code::LeaseConflict => Ok(false),
+                        Err(refusal) => Err(refusal.to_string()),
+                    };
+                    let _ = said.send(won);
+                }
+            });
+            racers.push(order);
+        }
+        Ok(Stable { racers, results })
+    }
+
+    /// Lets so many race for one thread.
+    fn race(&self, thread: ThreadId, width: usize) -> Result<(), Broken> {
+        let line = Arc::new(Barrier::new(width));
+        for racer in self.racers.iter().take(width) {
+            let sent = racer.send((thread, Arc::clone(&line)));
+            must(sent.is_ok(), || "a racer has gone".to_owned())?;
+        }
+        let mut won = 0;
+        for _ in 0..width {
+            let result = self.results.recv_timeout(crate::child::NEVER);
+            let result = result.map_err(|_| Broken::new("a racer never came home"))?;
+            won += usize::from(result?);
+        }
+        must(won == 1, || {
+            format!("{thread} must be given to one of {width}, and {won} got it")
+        })
+    }
+}

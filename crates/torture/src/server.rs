@@ -1,0 +1,148 @@
+//! A server that is stopped or killed in the midst of its clients' writes: what it answered is there when it is back, and what it did
+//! not answer can be sent again.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::bout::Bout;
+use crate::child::{Leashed, eventually, signal};
+use crate::ground::Ground;
+use crate::http::{connect, post};
+use crate::races::first;
+use crate::{Broken, Part, must};
+
+/// How many clients write at once.
+const CLIENTS: u64 = 4;
+
+/// How many writes are answered before it is the server's turn, at most.
+const ANSWERS: u64 = 60;
+
+/// The part.
+pub struct Server;
+
+impl Part for Server {
+    fn name(&self) -> &'static str {
+        "server"
+    }
+
+    fn promise(&self) -> &'static str {
+        "what a server answered is there after it was stopped or killed, and what it did not answer can be sent again"
+    }
+
+    fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        let ground = bout.ground();
+        let made = ground.run("token create --agent lead")?.ok()?;
+        let secret = made["secret"].as_str().unwrap_or_default().to_owned();
+        let store = ground.store()?;
+        while let Some(mut round) = bout.next() {
+            let (mut server, address) = start(ground)?;
+            let goal = 1 + round.dice.below(ANSWERS);
+            let is_killed = round.dice.below(2) == 0;
+            let answered = AtomicU64::new(0);
+            let lines = std::thread::scope(|scope| {
+                let clients: Vec<_> = (0..CLIENTS)
+                    .map(|client| {
+                        let line = format!("{}-{client}", round.number);
+                        let (address, secret, answered) = (&address, &secret, &answered);
+                        scope.spawn(move || {
+                            (send_until_it_ends(address, secret, &line, answered), line)
+                        })
+                    })
+                    .collect();
+                let is_busy = eventually("the server answers", || {
+                    (answered.load(Ordering::SeqCst) >= goal).then_some(())
+                });
+                let sent = signal(
+                    &server,
+                    if is_killed {
+                        Signal::KILL
+                    } else {
+                        Signal::TERM
+                    },
+                );
+                let ended = server.wait();
+                let lines: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+                is_busy?;
+                sent?;
+                let status = ended?;
+                must(is_killed || status.success(), || {
+                    format!("a server that was told to stop ended with {status}")
+                })?;
+                Ok::<_, Broken>(lines)
+            })?;
+            bout.count(if is_killed { "kills" } else { "stops" }, 1);
+            // The next one answers again what it is asked again.
+            let (again, address) = start(ground)?;
+            for line in lines {
+                let (told, line) = line.map_err(|_| Broken::new("a client panicked"))?;
+                bout.count("acknowledged", told);
+                for turn in 0..told {
+                    is_there_once(&store, &format!("{line}-{turn}"), "was answered")?;
+                }
+                let mark = format!("{line}-{told}");
+                let mut stream = connect(&address)?;
+                let is_answered = send(&mut stream, &address, &secret, &mark)?;
+                must(is_answered, || {
+                    format!("{mark} was sent again and not answered")
+                })?;
+                is_there_once(&store, &mark, "was sent again")?;
+            }
+            drop(again);
+        }
+        drop(store);
+        ground.is_sound()
+    }
+}
+
+fn is_there_once(store: &inbox_store::Store, mark: &str, why: &str) -> Result<(), Broken> {
+    let query = format!("SELECT count(*) FROM threads WHERE subject = '{mark}'");
+    let there = first(&store.look(&query)?);
+    must(there == 1, || {
+        format!("{mark} {why} and must be there once, and it is there {there} times")
+    })
+}
+
+/// Starts a server, and gives where it listens.
+fn start(ground: &Ground<'_>) -> Result<(Leashed, String), Broken> {
+    let mut server = ground.start("serve --listen 127.0.0.1:0")?;
+    let mut line = String::new();
+    if let Some(stdout) = server.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    let said: Value = serde_json::from_str(&line)?;
+    let url = said["url"].as_str().unwrap_or_default();
+    let address = url.split_once("://").map(|(_, address)| address.to_owned());
+    let address =
+        address.ok_or_else(|| Broken::new(format!("a server does not say where it is: {line}")))?;
+    Ok((server, address))
+}
+
+/// Sends one message after the other until the server does not answer any more; how many it answered.
+fn send_until_it_ends(address: &str, secret: &str, line: &str, answered: &AtomicU64) -> u64 {
+    let Ok(mut stream) = connect(address) else {
+        return 0;
+    };
+    for turn in 0.. {
+        match send(&mut stream, address, secret, &format!("{line}-{turn}")) {
+            Ok(true) => answered.fetch_add(1, Ordering::SeqCst),
+            Ok(false) | Err(_) => return turn,
+        };
+    }
+    0
+}
+
+/// Sends a message whose subject and key is the mark. Whether a whole answer came that says that it is done.
+fn send(stream: &mut TcpStream, address: &str, secret: &str, mark: &str) -> Result<bool, Broken> {
+    let body = json!({ "to": ["bob"], "subject": mark });
+    let bearer = format!("Bearer {secret}");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Idempotency-Key", mark),
+    ];
+    let answer = post(stream, address, "/v1/send", &headers, &body)?;
+    Ok(answer.is_some_and(|answer| answer["ok"] == true))
+}
