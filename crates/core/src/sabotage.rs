@@ -50,6 +50,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "sync_later",
         "an answer is printed before the disk has what it is about",
     ),
+    (
+        "failure_unheard",
+        "a commit that the disk refused is acknowledged",
+    ),
     ("key_forgotten", "a keyed write is not remembered"),
     ("cursor_inclusive", "a cursor gives its own event again"),
     (

@@ -307,7 +307,10 @@ impl Driver for Sqlite {
         }
         let is_shared = self.sharing.close();
         // A commit that failed may have left the transaction open; the caller rolls back.
-        self.execute("COMMIT")?;
+        let committed = self.execute("COMMIT");
+        if !planted("failure_unheard") {
+            committed?;
+        }
         if self.mode.take() == Some(Mode::Write) {
             self.armed.reach(Point::AfterCommit);
             if is_shared {

@@ -88,7 +88,10 @@ fn strike(scene: &Scene<'_>, measured: &Measured, fault: Fault) -> Result<bool, 
     let outcome = trace::follow(&scene.command(deed), scene.folder(), &mut faulty)?;
     let is_done = outcome.code == 0;
     must(is_done || outcome.code == STORAGE, || {
-        format!("{} failed, and the command ended with {outcome}", faulty.told())
+        format!(
+            "{} failed, and the command ended with {outcome}",
+            faulty.told()
+        )
     })?;
     let seen = |broken: Broken| {
         let code = outcome.code;

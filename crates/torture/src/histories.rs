@@ -3,9 +3,9 @@
 
 mod worker;
 
+use std::sync::Arc;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::Arc;
 use std::time::Instant;
 
 use inbox_core::ThreadId;

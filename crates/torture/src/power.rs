@@ -51,7 +51,10 @@ impl Part for Power {
             let folder = folder.canonicalize()?;
             let mut story = Story::new(ground, &folder)?;
             story.tell(round.number, &mut round.dice)?;
-            bout.count("commands", u64::try_from(story.record.told.len()).unwrap_or(0));
+            bout.count(
+                "commands",
+                u64::try_from(story.record.told.len()).unwrap_or(0),
+            );
             bout.count("acts", u64::try_from(story.record.len()).unwrap_or(0));
             let mut judge = Judge::new(&story.record, &story.store, &ground.folder().join("disk"))?;
             let judged = judge_some(&mut judge, &story.record, IMAGES, &mut round.dice);
@@ -123,7 +126,10 @@ impl<'a> Story<'a> {
             self.one(&mark, dice)?;
             if n == copied {
                 let copy = self.folder.join("copy.db");
-                let line = format!("backup --to {}", copy.display().to_string().replace(' ', "~"));
+                let line = format!(
+                    "backup --to {}",
+                    copy.display().to_string().replace(' ', "~")
+                );
                 self.run(&line, Promise::Copy(copy))?;
             }
         }
@@ -164,8 +170,7 @@ impl<'a> Story<'a> {
             _ => {
                 // Some of it in many pages.
                 let body = some("long~text~", 1 + dice.below(6) * dice.below(1500));
-                let line =
-                    format!("send --from lead --to worker --subject {mark} --body {body}");
+                let line = format!("send --from lead --to worker --subject {mark} --body {body}");
                 let sent = self.run(&line, text)?;
                 let thread = sent["thread"]["thread_id"].as_str().unwrap_or_default();
                 self.free.push(thread.to_owned());

@@ -65,7 +65,14 @@ enum Worker {
     /// It holds the thread, as far as it knows for so many ticks.
     Holds { thread: u8, epoch: u8, left: u8 },
     /// Its step is decided and not committed. `is_fresh` while nobody has written to the thread since it was read.
-    Asks { thread: u8, epoch: u8, left: u8, step: Step, seen: u8, is_fresh: bool },
+    Asks {
+        thread: u8,
+        epoch: u8,
+        left: u8,
+        step: Step,
+        seen: u8,
+        is_fresh: bool,
+    },
     /// Its step is committed, and it does not know yet.
     Waits { thread: u8, step: Step, epoch: u8 },
     /// Its result is promised to be written later.
@@ -116,7 +123,14 @@ type After = Option<Result<World, &'static str>>;
 
 impl World {
     fn acts() -> Vec<Act> {
-        let mut acts = vec![Act::Tick, Act::Submit, Act::Mark, Act::BridgeDies, Act::Listen, Act::ListenerDiesHalfway];
+        let mut acts = vec![
+            Act::Tick,
+            Act::Submit,
+            Act::Mark,
+            Act::BridgeDies,
+            Act::Listen,
+            Act::ListenerDiesHalfway,
+        ];
         for worker in 0..WORKERS {
             acts.extend([Act::Commit(worker), Act::Hear(worker), Act::Die(worker)]);
             for thread in 0..2 {
@@ -139,7 +153,8 @@ impl World {
             }
             Act::Tick => self.tick()?,
             Act::Take(thread) => {
-                let is_due = self.bridge == Bridge::Idle && self.threads[usize::from(thread)].in_outbox;
+                let is_due =
+                    self.bridge == Bridge::Idle && self.threads[usize::from(thread)].in_outbox;
                 is_due.then_some(())?;
                 self.bridge = Bridge::Carries(thread);
                 if broken.marked_before_sent {
@@ -147,13 +162,17 @@ impl World {
                 }
             }
             Act::Submit => {
-                let Bridge::Carries(thread) = self.bridge else { return None };
+                let Bridge::Carries(thread) = self.bridge else {
+                    return None;
+                };
                 self.topic[usize::from(self.length)] = thread;
                 self.length += 1;
                 self.bridge = Bridge::Sent(thread);
             }
             Act::Mark => {
-                let Bridge::Sent(thread) = self.bridge else { return None };
+                let Bridge::Sent(thread) = self.bridge else {
+                    return None;
+                };
                 self.threads[usize::from(thread)].in_outbox = false;
                 self.bridge = Bridge::Idle;
             }
@@ -164,8 +183,12 @@ impl World {
             }
             Act::Listen => self.listen(true, true, broken)?,
             // What is one commit is whole or not at all, and a listener that dies is as if it had not begun.
-            Act::ListenerDiesHalfway if broken.place_before_rows => self.listen(true, false, broken)?,
-            Act::ListenerDiesHalfway if broken.rows_without_uid => self.listen(false, true, broken)?,
+            Act::ListenerDiesHalfway if broken.place_before_rows => {
+                self.listen(true, false, broken)?
+            }
+            Act::ListenerDiesHalfway if broken.rows_without_uid => {
+                self.listen(false, true, broken)?
+            }
             Act::ListenerDiesHalfway => return None,
         }
         Some(self.promises().map(|()| self))
@@ -177,10 +200,18 @@ impl World {
         let is_live = thread.stage == Stage::Held && thread.left > 0;
         let (epoch, left) = match (self.workers[worker], step) {
             (Worker::Idle, Step::Claim) => {
-                let is_free = thread.stage == Stage::Pending || thread.stage == Stage::Held && thread.left == 0;
+                let is_free = thread.stage == Stage::Pending
+                    || thread.stage == Stage::Held && thread.left == 0;
                 (is_free && thread.epoch < EPOCHS).then_some((0, 0))?
             }
-            (Worker::Holds { thread: own, epoch, left }, _) if own == number && step != Step::Claim => (epoch, left),
+            (
+                Worker::Holds {
+                    thread: own,
+                    epoch,
+                    left,
+                },
+                _,
+            ) if own == number && step != Step::Claim => (epoch, left),
             _ => return None,
         };
         if step != Step::Claim && !(is_live && (epoch == thread.epoch || broken.epoch_unchecked)) {
@@ -188,7 +219,14 @@ impl World {
             self.workers[worker] = Worker::Idle;
             return Some(Ok(self));
         }
-        self.workers[worker] = Worker::Asks { thread: number, epoch, left, step, seen: thread.epoch, is_fresh: true };
+        self.workers[worker] = Worker::Asks {
+            thread: number,
+            epoch,
+            left,
+            step,
+            seen: thread.epoch,
+            is_fresh: true,
+        };
         if broken.told_before_commit && step == Step::Done {
             self.workers[worker] = Worker::Owes { thread: number };
             self.threads[usize::from(number)].told = true;
@@ -198,23 +236,44 @@ impl World {
 
     fn commit(mut self, worker: usize, broken: Broken) -> After {
         let (number, epoch, step) = match self.workers[worker] {
-            Worker::Asks { thread, epoch, step, seen, is_fresh, left } => {
+            Worker::Asks {
+                thread,
+                epoch,
+                step,
+                seen,
+                is_fresh,
+                left,
+            } => {
                 let now = self.threads[usize::from(thread)];
-                let is_same = if broken.commit_compares_epochs_alone { seen == now.epoch } else { is_fresh };
+                let is_same = if broken.commit_compares_epochs_alone {
+                    seen == now.epoch
+                } else {
+                    is_fresh
+                };
                 if !is_same {
                     // It is read and decided again.
                     self.workers[worker] = match step {
                         Step::Claim => Worker::Idle,
-                        _ => Worker::Holds { thread, epoch, left },
+                        _ => Worker::Holds {
+                            thread,
+                            epoch,
+                            left,
+                        },
                     };
                     return Some(Ok(self));
                 }
                 (thread, epoch, step)
             }
-            Worker::Owes { thread } => (thread, self.threads[usize::from(thread)].epoch, Step::Done),
+            Worker::Owes { thread } => {
+                (thread, self.threads[usize::from(thread)].epoch, Step::Done)
+            }
             Worker::Notes { thread } => {
                 self.threads[usize::from(thread)].in_outbox = true;
-                self.workers[worker] = Worker::Waits { thread, step: Step::Done, epoch: 0 };
+                self.workers[worker] = Worker::Waits {
+                    thread,
+                    step: Step::Done,
+                    epoch: 0,
+                };
                 return Some(self.promises().map(|()| self));
             }
             _ => return None,
@@ -233,7 +292,9 @@ impl World {
                 token = thread.epoch;
             }
             Step::Renew => thread.left = LENGTH,
-            Step::Release => (thread.stage, thread.epoch, thread.left) = (Stage::Pending, thread.epoch + 1, 0),
+            Step::Release => {
+                (thread.stage, thread.epoch, thread.left) = (Stage::Pending, thread.epoch + 1, 0)
+            }
             Step::Done => {
                 (thread.stage, thread.left) = (Stage::Done, 0);
                 thread.in_outbox = !broken.outbox_after_commit;
@@ -241,10 +302,16 @@ impl World {
         }
         self.workers[worker] = match step {
             Step::Done if broken.outbox_after_commit => Worker::Notes { thread: number },
-            _ => Worker::Waits { thread: number, step, epoch: token },
+            _ => Worker::Waits {
+                thread: number,
+                step,
+                epoch: token,
+            },
         };
         for other in &mut self.workers {
-            if let Worker::Asks { thread, is_fresh, .. } = other
+            if let Worker::Asks {
+                thread, is_fresh, ..
+            } = other
                 && *thread == number
             {
                 *is_fresh = false;
@@ -254,13 +321,28 @@ impl World {
     }
 
     fn hear(&mut self, worker: usize) -> Option<()> {
-        let Worker::Waits { thread, step, epoch } = self.workers[worker] else { return None };
+        let Worker::Waits {
+            thread,
+            step,
+            epoch,
+        } = self.workers[worker]
+        else {
+            return None;
+        };
         let row = &mut self.threads[usize::from(thread)];
         row.told |= step == Step::Done;
         // It is told when its lease ends: what is left of it now, if it still has it.
-        let left = if row.epoch == epoch && row.stage == Stage::Held { row.left } else { 0 };
+        let left = if row.epoch == epoch && row.stage == Stage::Held {
+            row.left
+        } else {
+            0
+        };
         self.workers[worker] = match step {
-            Step::Claim | Step::Renew => Worker::Holds { thread, epoch, left },
+            Step::Claim | Step::Renew => Worker::Holds {
+                thread,
+                epoch,
+                left,
+            },
             Step::Done | Step::Release => Worker::Idle,
         };
         Some(())
@@ -295,9 +377,9 @@ impl World {
         for number in 0..THREADS {
             let believes = |worker: &&Worker| match worker {
                 Worker::Holds { thread, left, .. } => usize::from(*thread) == number && *left > 0,
-                Worker::Asks { thread, left, step, .. } => {
-                    usize::from(*thread) == number && *left > 0 && *step == Step::Renew
-                }
+                Worker::Asks {
+                    thread, left, step, ..
+                } => usize::from(*thread) == number && *left > 0 && *step == Step::Renew,
                 _ => false,
             };
             if self.workers.iter().filter(believes).count() > 1 {
@@ -352,7 +434,11 @@ fn number(place: usize) -> u32 {
 fn explore(broken: Broken) -> Result<Explored, (String, Vec<Act>)> {
     let acts = World::acts();
     let mut known: HashMap<World, u32, BuildHasherDefault<DefaultHasher>> = HashMap::default();
-    let mut all = Explored { worlds: vec![World::default()], from: vec![(0, Act::Tick)], ..Explored::default() };
+    let mut all = Explored {
+        worlds: vec![World::default()],
+        from: vec![(0, Act::Tick)],
+        ..Explored::default()
+    };
     known.insert(World::default(), 0);
     let mut at = 0;
     while at < all.worlds.len() {
@@ -381,7 +467,10 @@ fn explore(broken: Broken) -> Result<Explored, (String, Vec<Act>)> {
         at += 1;
     }
     all.begins.push(all.leads.len());
-    all.must_stay_possible("every result that was accepted can reach the mirror", World::is_delivered)?;
+    all.must_stay_possible(
+        "every result that was accepted can reach the mirror",
+        World::is_delivered,
+    )?;
     all.must_stay_possible("all work can be done", World::is_finished)?;
     Ok(all)
 }
@@ -400,7 +489,11 @@ impl Explored {
     }
 
     /// Wherever one has come, there is a way on to a world like this.
-    fn must_stay_possible(&self, promise: &str, is_goal: fn(&World) -> bool) -> Result<(), (String, Vec<Act>)> {
+    fn must_stay_possible(
+        &self,
+        promise: &str,
+        is_goal: fn(&World) -> bool,
+    ) -> Result<(), (String, Vec<Act>)> {
         let mut can: Vec<bool> = self.worlds.iter().map(is_goal).collect();
         let mut has_changed = true;
         while has_changed {
@@ -422,11 +515,19 @@ impl Explored {
 
 #[test]
 fn every_promise_holds_in_every_world_that_can_be() {
-    let all = explore(Broken::default()).unwrap_or_else(|(promise, way)| panic!("{promise}: {way:?}"));
-    println!("{} worlds, {} steps between them", all.worlds.len(), all.leads.len());
+    let all =
+        explore(Broken::default()).unwrap_or_else(|(promise, way)| panic!("{promise}: {way:?}"));
+    println!(
+        "{} worlds, {} steps between them",
+        all.worlds.len(),
+        all.leads.len()
+    );
     assert!(all.worlds.len() > 100_000, "{}", all.worlds.len());
     let both_done = |world: &World| world.mirror == [1; THREADS] && world.is_finished();
-    assert!(all.worlds.iter().any(both_done), "the story has its happy end");
+    assert!(
+        all.worlds.iter().any(both_done),
+        "the story has its happy end"
+    );
 }
 
 /// That a planted bug breaks this promise, within so many acts.
@@ -442,7 +543,10 @@ fn a_token_that_is_not_compared_lets_a_stale_worker_write() {
     breaks(
         "a worker that lost its lease cannot write",
         12,
-        Broken { epoch_unchecked: true, ..Broken::default() },
+        Broken {
+            epoch_unchecked: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -452,7 +556,10 @@ fn a_commit_that_compares_epochs_alone_takes_what_is_done() {
     breaks(
         "what is done is done once",
         12,
-        Broken { commit_compares_epochs_alone: true, ..Broken::default() },
+        Broken {
+            commit_compares_epochs_alone: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -461,7 +568,10 @@ fn an_answer_before_the_commit_is_forgotten() {
     breaks(
         "what somebody was told is written stays written",
         6,
-        Broken { told_before_commit: true, ..Broken::default() },
+        Broken {
+            told_before_commit: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -470,7 +580,10 @@ fn a_note_for_the_ledger_after_the_commit_is_lost() {
     breaks(
         "every result that was accepted can reach the mirror",
         8,
-        Broken { outbox_after_commit: true, ..Broken::default() },
+        Broken {
+            outbox_after_commit: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -479,7 +592,10 @@ fn an_outbox_that_is_marked_before_it_is_sent_loses_mail() {
     breaks(
         "every result that was accepted can reach the mirror",
         9,
-        Broken { marked_before_sent: true, ..Broken::default() },
+        Broken {
+            marked_before_sent: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -488,7 +604,10 @@ fn a_listener_that_notes_its_place_first_loses_a_message() {
     breaks(
         "the mirror has every message of the topic once",
         9,
-        Broken { place_before_rows: true, ..Broken::default() },
+        Broken {
+            place_before_rows: true,
+            ..Broken::default()
+        },
     );
 }
 
@@ -497,6 +616,9 @@ fn a_listener_that_knows_no_message_again_has_it_twice() {
     breaks(
         "the mirror has every message of the topic once",
         9,
-        Broken { rows_without_uid: true, ..Broken::default() },
+        Broken {
+            rows_without_uid: true,
+            ..Broken::default()
+        },
     );
 }

@@ -75,8 +75,16 @@ impl Faulty {
 impl Watcher for Faulty {
     fn before(&mut self, call: &Call) -> Fate {
         let what = match call {
+            // What is not there is not on the disk.
+            Call::Open {
+                makes: false,
+                was_there: false,
+                ..
+            } => return Fate::Happens,
             Call::Open { path, .. } => format!("to open {}", path.display()),
-            Call::Write { path, offset, .. } => format!("to write to {} at {offset}", path.display()),
+            Call::Write { path, offset, .. } => {
+                format!("to write to {} at {offset}", path.display())
+            }
             Call::Resize { length, .. } => format!("to make a file {length} long"),
             Call::Sync { path, .. } => format!("to sync {}", path.display()),
             Call::Rename(_, to) | Call::Link(_, to) => format!("to name {}", to.display()),
@@ -95,7 +103,9 @@ impl Watcher for Faulty {
         }
         self.struck.get_or_insert(what);
         match call {
-            Call::Write { bytes, .. } if fault.is_short && number == fault.at && bytes.len() > 1 => {
+            Call::Write { bytes, .. }
+                if fault.is_short && number == fault.at && bytes.len() > 1 =>
+            {
                 Fate::Short(u64::try_from(bytes.len() / 2).unwrap_or(1))
             }
             _ => Fate::Fails(fault.errno.raw_os_error()),

@@ -9,7 +9,7 @@ use inbox_ops::{
 };
 use inbox_store::FailPoint;
 
-use super::Field;
+use super::{Field, STEPS};
 use crate::child::{Leashed, ends, words};
 use crate::dice::Dice;
 use crate::history::{Deed, Sight, Step, Told};
@@ -62,7 +62,7 @@ impl<'a> Worker<'a> {
             let millis = i64::try_from(self.dice.below(400)).unwrap_or_default();
             self.field.clock.fetch_add(millis, Ordering::SeqCst);
         }
-        let (thread, what, token) = self.choose();
+        let (thread, what, token) = self.choose(step);
         let id = self.field.threads[thread];
         if self.field.deaths.contains(&(self.number, step)) && what != Step::Look {
             return self.die(thread, what, token);
@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What to do next: mostly with a lease that it has, now and then with an old one.
-    fn choose(&mut self) -> (usize, Step, Option<LeaseToken>) {
+    fn choose(&mut self, step: usize) -> (usize, Step, Option<LeaseToken>) {
         let mut below = |most: usize| {
             usize::try_from(self.dice.below(u64::try_from(most).unwrap_or(1))).unwrap_or_default()
         };
@@ -124,9 +124,9 @@ impl<'a> Worker<'a> {
                     50..=66 => Step::Renew(epoch, LENGTH),
                     67..=84 => Step::Update(epoch),
                     85..=96 => Step::Release(epoch),
-                    // Seldom, or all threads would be over before they are fought for.
-                    97 => Step::Done(epoch),
-                    98 => Step::Fail(epoch),
+                    // Late, or all threads would be over before they are fought for.
+                    97 if step > STEPS / 2 => Step::Done(epoch),
+                    98 if step > STEPS / 2 => Step::Fail(epoch),
                     _ => Step::Renew(epoch, LENGTH),
                 };
                 (thread, step, Some(token))
@@ -210,7 +210,10 @@ impl<'a> Worker<'a> {
                     Code::LeaseConflict | Code::LeaseLost | Code::InvalidTransition
                 );
                 must(is_rule, || {
-                    format!("{step:?} was refused: {} ({})", refusal.message, refusal.code)
+                    format!(
+                        "{step:?} was refused: {} ({})",
+                        refusal.message, refusal.code
+                    )
                 })?;
                 Ok((Told::Refused(refusal.code), None))
             }
@@ -223,7 +226,9 @@ impl<'a> Worker<'a> {
         let token = token.map(|token| token.to_string()).unwrap_or_default();
         let name = &self.name;
         let line = match step {
-            Step::Claim(_) => format!("claim --agent {name} --thread {id} --lease-seconds {SECONDS}"),
+            Step::Claim(_) => {
+                format!("claim --agent {name} --thread {id} --lease-seconds {SECONDS}")
+            }
             Step::Renew(..) => {
                 format!("renew --lease {token} --thread {id} --lease-seconds {SECONDS}")
             }
@@ -244,16 +249,19 @@ impl<'a> Worker<'a> {
         let asked = self.field.moment();
         let outcome = ends(Leashed(command.spawn()?))?;
         // A refusal does not come by the later points, and says nothing more than that.
-        must(outcome.code == -1 || outcome.code == 20 || outcome.code == 30, || {
-            format!("a process that was to die at point {point} did not: {outcome}")
-        })?;
+        must(
+            outcome.code == -1 || outcome.code == 20 || outcome.code == 30,
+            || format!("a process that was to die at point {point} did not: {outcome}"),
+        )?;
         self.note(thread, step, (asked, None), (now, now), Told::Nothing);
         Ok(())
     }
 }
 
 fn held(leased: Leased) -> Result<(Told, Option<LeaseToken>), Refusal> {
-    let lease = leased.lease.ok_or_else(|| Refusal::input("no lease came"))?;
+    let lease = leased
+        .lease
+        .ok_or_else(|| Refusal::input("no lease came"))?;
     let told = Told::Held {
         epoch: lease.epoch,
         until: lease.expires_at,
@@ -265,4 +273,3 @@ fn held(leased: Leased) -> Result<(Told, Option<LeaseToken>), Refusal> {
 pub(super) fn is_steal(deed: &Deed) -> bool {
     matches!((deed.step, deed.told), (Step::Claim(_), Told::Held { epoch, .. }) if epoch > 1)
 }
-

@@ -56,7 +56,13 @@ impl Script {
         self.then(worker, step, Told::Refused(code))
     }
 
-    fn seen(self, status: Status, epoch: Option<(i64, i64)>, attempts: i64, messages: usize) -> Self {
+    fn seen(
+        self,
+        status: Status,
+        epoch: Option<(i64, i64)>,
+        attempts: i64,
+        messages: usize,
+    ) -> Self {
         let lease = epoch.map(|(epoch, until)| (epoch, Millis(until)));
         let sight = Sight {
             status,
@@ -104,9 +110,30 @@ fn one_worker_after_another_is_explained() {
 #[test]
 fn of_steps_at_once_any_order_will_do() {
     let found = Script::default()
-        .between(0, Step::Claim(LENGTH), Told::Refused(Code::LeaseConflict), 0, 50)
-        .between(1, Step::Claim(LENGTH), Told::Refused(Code::LeaseConflict), 5, 40)
-        .between(2, Step::Claim(LENGTH), Told::Held { epoch: 1, until: Millis(1000) }, 10, 60)
+        .between(
+            0,
+            Step::Claim(LENGTH),
+            Told::Refused(Code::LeaseConflict),
+            0,
+            50,
+        )
+        .between(
+            1,
+            Step::Claim(LENGTH),
+            Told::Refused(Code::LeaseConflict),
+            5,
+            40,
+        )
+        .between(
+            2,
+            Step::Claim(LENGTH),
+            Told::Held {
+                epoch: 1,
+                until: Millis(1000),
+            },
+            10,
+            60,
+        )
         .is_right();
     assert_eq!(found[0], 2, "the winner comes first: {found:?}");
 }
@@ -114,8 +141,26 @@ fn of_steps_at_once_any_order_will_do() {
 #[test]
 fn two_winners_are_found() {
     Script::default()
-        .between(0, Step::Claim(LENGTH), Told::Held { epoch: 1, until: Millis(1000) }, 0, 50)
-        .between(1, Step::Claim(LENGTH), Told::Held { epoch: 2, until: Millis(1000) }, 5, 40)
+        .between(
+            0,
+            Step::Claim(LENGTH),
+            Told::Held {
+                epoch: 1,
+                until: Millis(1000),
+            },
+            0,
+            50,
+        )
+        .between(
+            1,
+            Step::Claim(LENGTH),
+            Told::Held {
+                epoch: 2,
+                until: Millis(1000),
+            },
+            5,
+            40,
+        )
         .is_wrong_at(1);
 }
 
@@ -243,7 +288,9 @@ fn what_was_acknowledged_and_is_gone_is_found() {
 
 #[test]
 fn the_clock_may_stand_anywhere_between_question_and_answer() {
-    let mut script = Script::default().held(0, Step::Claim(LENGTH), 1, 1000).pass(999);
+    let mut script = Script::default()
+        .held(0, Step::Claim(LENGTH), 1, 1000)
+        .pass(999);
     script = script.refused(0, Step::Update(1), Code::LeaseLost);
     script.deeds[1].latest = Millis(1000);
     script.is_right();
@@ -259,7 +306,13 @@ fn many_at_once_are_judged_in_no_time() {
             script = script.between(worker, Step::Update(1), Told::Written, from, from + 50);
         }
         let messages = 1 + 7 * (usize::try_from(turn).unwrap()) + 3;
-        script = script.between(8, Step::Look, sight(Status::InProgress, messages), from, from + 50);
+        script = script.between(
+            8,
+            Step::Look,
+            sight(Status::InProgress, messages),
+            from,
+            from + 50,
+        );
     }
     assert_eq!(script.is_right().len(), 801);
 }

@@ -169,7 +169,12 @@ impl Names {
             files: files
                 .map(|(path, file)| (path.clone(), contents[*file].clone()))
                 .collect(),
-            folders: self.folders.iter().filter(|path| is_found(path)).cloned().collect(),
+            folders: self
+                .folders
+                .iter()
+                .filter(|path| is_found(path))
+                .cloned()
+                .collect(),
         }
     }
 }

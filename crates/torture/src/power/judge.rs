@@ -56,7 +56,9 @@ impl<'a> Judge<'a> {
         for acts in ends {
             let whole = image(record, acts, Kept::All, &mut Dice::new(0));
             let rows = judge.rows(&whole, store).map_err(|broken| {
-                Broken::new(format!("without a loss of power, after {acts} acts: {broken}"))
+                Broken::new(format!(
+                    "without a loss of power, after {acts} acts: {broken}"
+                ))
             })?;
             judge.holds_texts(acts, rows.as_deref())?;
             judge.states.push(State {
@@ -74,7 +76,9 @@ impl<'a> Judge<'a> {
                 && *said < acts
             {
                 let holds = rows.is_some_and(|rows| rows.iter().any(|row| row.contains(text)));
-                must(holds, || format!("{text} was acknowledged and is not there"))?;
+                must(holds, || {
+                    format!("{text} was acknowledged and is not there")
+                })?;
             }
         }
         Ok(())

@@ -35,9 +35,9 @@ impl Sight<'_> {
         let found = |call| Some(Found { call, spoilt: 0 });
         let by_path = |spoilt, call| Some(Found { call, spoilt });
         match registers.number() {
-            libc::SYS_write => self.write(argument(0), None, || {
-                self.bytes(argument(1), argument(2))
-            }),
+            libc::SYS_write => {
+                self.write(argument(0), None, || self.bytes(argument(1), argument(2)))
+            }
             libc::SYS_pwrite64 => self.write(argument(0), Some(argument(3)), || {
                 self.bytes(argument(1), argument(2))
             }),
@@ -59,16 +59,14 @@ impl Sight<'_> {
                 let (inode, path) = self.file(argument(0))?;
                 found(Call::Sync { inode, path })
             }
-            libc::SYS_openat => {
-                by_path(1, self.open(self.path_at(argument(0), argument(1))?, argument(2)))
-            }
-            libc::SYS_mkdirat => by_path(
+            libc::SYS_openat => by_path(
                 1,
-                Call::MakeFolder(self.path_at(argument(0), argument(1))?),
+                self.open(self.path_at(argument(0), argument(1))?, argument(2)),
             ),
-            libc::SYS_unlinkat => {
-                by_path(1, Call::Unlink(self.path_at(argument(0), argument(1))?))
+            libc::SYS_mkdirat => {
+                by_path(1, Call::MakeFolder(self.path_at(argument(0), argument(1))?))
             }
+            libc::SYS_unlinkat => by_path(1, Call::Unlink(self.path_at(argument(0), argument(1))?)),
             libc::SYS_linkat => by_path(
                 1,
                 Call::Link(

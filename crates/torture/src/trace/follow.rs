@@ -254,4 +254,3 @@ fn go_on(pid: Pid, signal: Option<Signal>) {
     // It may be gone already, which the next wait tells.
     let _ = ptrace::syscall(pid, signal);
 }
-
