@@ -63,6 +63,10 @@ pub(super) fn follow(
         )));
     }
     let bound = Bound::on(pid);
+    // Read while it runs: it could not end with a full pipe.
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let out = std::thread::spawn(move || all_of(out));
+    let err = std::thread::spawn(move || all_of(err));
     let mut scene = Scene {
         root: &root,
         watcher,
@@ -71,11 +75,10 @@ pub(super) fn follow(
     };
     let code = scene.play(pid);
     drop(bound);
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     Ok(Outcome {
         code: code?,
-        stdout: all_of(stdout),
-        stderr: all_of(stderr),
+        stdout: out.join().unwrap_or_default(),
+        stderr: err.join().unwrap_or_default(),
     })
 }
 

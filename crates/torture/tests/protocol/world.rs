@@ -1,15 +1,7 @@
-//! The protocol of leases and of the record on a ledger, explored whole: 3 workers, 2 threads, a bridge and a listener, each
-//! of which may die between any two of its steps, in every order there is.
-//!
-//! What is modelled is what the stores do: a step is decided on what was read, and committed only if nobody has written to
-//! the thread since; a result and the note to tell the ledger of it are one commit; a listener's rows and its place in the topic are
-//! one commit. The tests below break these one by one, and see the promise that falls.
-
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+//! The world: what there is, what can happen next, and what is promised of it.
 
 const WORKERS: usize = 3;
-const THREADS: usize = 2;
+pub(crate) const THREADS: usize = 2;
 /// A lease's length, in ticks of the clock.
 const LENGTH: u8 = 2;
 /// How often each thread may be claimed or given back; more is more of the same.
@@ -19,18 +11,18 @@ const DEATHS: u8 = 1;
 
 /// What the program does otherwise than it should.
 #[derive(Clone, Copy, Default)]
-struct Broken {
-    epoch_unchecked: bool,
-    commit_compares_epochs_alone: bool,
-    told_before_commit: bool,
-    outbox_after_commit: bool,
-    marked_before_sent: bool,
-    place_before_rows: bool,
-    rows_without_uid: bool,
+pub(crate) struct Broken {
+    pub(crate) epoch_unchecked: bool,
+    pub(crate) commit_compares_epochs_alone: bool,
+    pub(crate) told_before_commit: bool,
+    pub(crate) outbox_after_commit: bool,
+    pub(crate) marked_before_sent: bool,
+    pub(crate) place_before_rows: bool,
+    pub(crate) rows_without_uid: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-enum Stage {
+pub(crate) enum Stage {
     #[default]
     Pending,
     Held,
@@ -39,7 +31,7 @@ enum Stage {
 
 /// A row of the store, with what is to be told to the ledger about it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-struct Thread {
+pub(crate) struct Thread {
     stage: Stage,
     epoch: u8,
     /// For how many ticks it is still held.
@@ -50,7 +42,7 @@ struct Thread {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-enum Step {
+pub(crate) enum Step {
     Claim,
     Renew,
     Done,
@@ -59,7 +51,7 @@ enum Step {
 
 /// A worker between two of its steps. `epoch` is the claim that it has the token of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-enum Worker {
+pub(crate) enum Worker {
     #[default]
     Idle,
     /// It holds the thread, as far as it knows for so many ticks.
@@ -82,7 +74,7 @@ enum Worker {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-enum Bridge {
+pub(crate) enum Bridge {
     #[default]
     Idle,
     Carries(u8),
@@ -90,9 +82,9 @@ enum Bridge {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-struct World {
+pub(crate) struct World {
     threads: [Thread; THREADS],
-    workers: [Worker; WORKERS],
+    pub(crate) workers: [Worker; WORKERS],
     bridge: Bridge,
     deaths: u8,
     /// Which thread each message of the topic is about.
@@ -100,11 +92,11 @@ struct World {
     length: u8,
     /// How far the listener has come, and how often each result is in the mirror.
     place: u8,
-    mirror: [u8; THREADS],
+    pub(crate) mirror: [u8; THREADS],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+pub(crate) enum Act {
     Ask(usize, u8, Step),
     Commit(usize),
     Hear(usize),
@@ -119,10 +111,10 @@ enum Act {
 }
 
 /// What is after an act, or the promise that it breaks; nothing when it cannot happen.
-type After = Option<Result<World, &'static str>>;
+pub(crate) type After = Option<Result<World, &'static str>>;
 
 impl World {
-    fn acts() -> Vec<Act> {
+    pub(crate) fn acts() -> Vec<Act> {
         let mut acts = vec![
             Act::Tick,
             Act::Submit,
@@ -142,7 +134,7 @@ impl World {
         acts
     }
 
-    fn after(mut self, act: Act, broken: Broken) -> After {
+    pub(crate) fn after(mut self, act: Act, broken: Broken) -> After {
         match act {
             Act::Ask(worker, thread, step) => return self.ask(worker, thread, step, broken),
             Act::Commit(worker) => return self.commit(worker, broken),
@@ -403,222 +395,14 @@ impl World {
         self.workers.iter().any(owes)
     }
 
-    fn is_delivered(&self) -> bool {
+    pub(crate) fn is_delivered(&self) -> bool {
         let delivered = |(thread, rows): (&Thread, &u8)| thread.stage != Stage::Done || *rows == 1;
         self.threads.iter().zip(&self.mirror).all(delivered)
     }
 
     /// Whether all work is done, or was given up so often that the model goes no further.
-    fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         let over = |thread: &Thread| thread.stage == Stage::Done || thread.epoch >= EPOCHS;
         self.threads.iter().all(over)
     }
-}
-
-/// Everything that can happen, from the beginning on.
-#[derive(Default)]
-struct Explored {
-    worlds: Vec<World>,
-    /// How each was first come to.
-    from: Vec<(u32, Act)>,
-    /// Where each leads, one after another, and where each one's part of that begins.
-    leads: Vec<u32>,
-    begins: Vec<usize>,
-}
-
-fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("not so many")
-}
-
-/// Explores until all is known, or a promise is broken: then what it was, and the shortest way to it.
-fn explore(broken: Broken) -> Result<Explored, (String, Vec<Act>)> {
-    let acts = World::acts();
-    let mut known: HashMap<World, u32, BuildHasherDefault<DefaultHasher>> = HashMap::default();
-    let mut all = Explored {
-        worlds: vec![World::default()],
-        from: vec![(0, Act::Tick)],
-        ..Explored::default()
-    };
-    known.insert(World::default(), 0);
-    let mut at = 0;
-    while at < all.worlds.len() {
-        all.begins.push(all.leads.len());
-        for act in &acts {
-            match all.worlds[at].after(*act, broken) {
-                None => {}
-                Some(Err(promise)) => {
-                    let mut way = all.way(at);
-                    way.push(*act);
-                    return Err((promise.to_owned(), way));
-                }
-                Some(Ok(mut next)) => {
-                    // Workers are alike: worlds that differ only in which is which are one.
-                    next.workers.sort_unstable();
-                    let new = number(all.worlds.len());
-                    let place = *known.entry(next).or_insert(new);
-                    if place == new {
-                        all.worlds.push(next);
-                        all.from.push((number(at), *act));
-                    }
-                    all.leads.push(place);
-                }
-            }
-        }
-        at += 1;
-    }
-    all.begins.push(all.leads.len());
-    all.must_stay_possible(
-        "every result that was accepted can reach the mirror",
-        World::is_delivered,
-    )?;
-    all.must_stay_possible("all work can be done", World::is_finished)?;
-    Ok(all)
-}
-
-impl Explored {
-    fn way(&self, to: usize) -> Vec<Act> {
-        let mut way = Vec::new();
-        let mut at = to;
-        while at != 0 {
-            let (before, act) = self.from[at];
-            way.push(act);
-            at = before as usize;
-        }
-        way.reverse();
-        way
-    }
-
-    /// Wherever one has come, there is a way on to a world like this.
-    fn must_stay_possible(
-        &self,
-        promise: &str,
-        is_goal: fn(&World) -> bool,
-    ) -> Result<(), (String, Vec<Act>)> {
-        let mut can: Vec<bool> = self.worlds.iter().map(is_goal).collect();
-        let mut has_changed = true;
-        while has_changed {
-            has_changed = false;
-            for at in (0..self.worlds.len()).rev() {
-                let leads = &self.leads[self.begins[at]..self.begins[at + 1]];
-                if !can[at] && leads.iter().any(|next| can[*next as usize]) {
-                    can[at] = true;
-                    has_changed = true;
-                }
-            }
-        }
-        match can.iter().position(|can| !can) {
-            None => Ok(()),
-            Some(stuck) => Err((promise.to_owned(), self.way(stuck))),
-        }
-    }
-}
-
-#[test]
-fn every_promise_holds_in_every_world_that_can_be() {
-    let all =
-        explore(Broken::default()).unwrap_or_else(|(promise, way)| panic!("{promise}: {way:?}"));
-    println!(
-        "{} worlds, {} steps between them",
-        all.worlds.len(),
-        all.leads.len()
-    );
-    assert!(all.worlds.len() > 100_000, "{}", all.worlds.len());
-    let both_done = |world: &World| world.mirror == [1; THREADS] && world.is_finished();
-    assert!(
-        all.worlds.iter().any(both_done),
-        "the story has its happy end"
-    );
-}
-
-/// That a planted bug breaks this promise, within so many acts.
-#[track_caller]
-fn breaks(promise: &str, most: usize, broken: Broken) {
-    let (found, way) = explore(broken).err().expect("the bug is found");
-    assert_eq!(found, promise, "{way:?}");
-    assert!(way.len() <= most, "{way:?}");
-}
-
-#[test]
-fn a_token_that_is_not_compared_lets_a_stale_worker_write() {
-    breaks(
-        "a worker that lost its lease cannot write",
-        12,
-        Broken {
-            epoch_unchecked: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn a_commit_that_compares_epochs_alone_takes_what_is_done() {
-    // A result that was decided in time is committed after the lease has ended and another has decided to claim.
-    breaks(
-        "what is done is done once",
-        12,
-        Broken {
-            commit_compares_epochs_alone: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn an_answer_before_the_commit_is_forgotten() {
-    breaks(
-        "what somebody was told is written stays written",
-        6,
-        Broken {
-            told_before_commit: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn a_note_for_the_ledger_after_the_commit_is_lost() {
-    breaks(
-        "every result that was accepted can reach the mirror",
-        8,
-        Broken {
-            outbox_after_commit: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn an_outbox_that_is_marked_before_it_is_sent_loses_mail() {
-    breaks(
-        "every result that was accepted can reach the mirror",
-        9,
-        Broken {
-            marked_before_sent: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn a_listener_that_notes_its_place_first_loses_a_message() {
-    breaks(
-        "the mirror has every message of the topic once",
-        9,
-        Broken {
-            place_before_rows: true,
-            ..Broken::default()
-        },
-    );
-}
-
-#[test]
-fn a_listener_that_knows_no_message_again_has_it_twice() {
-    breaks(
-        "the mirror has every message of the topic once",
-        9,
-        Broken {
-            rows_without_uid: true,
-            ..Broken::default()
-        },
-    );
 }
