@@ -23,6 +23,9 @@ const IMAGES: u64 = 250;
 /// How many commands run in a round, besides those that make a store and a copy of it.
 const COMMANDS: u64 = 14;
 
+/// What a command ends with that finds nothing.
+const NOTHING: i32 = 10;
+
 /// The part.
 pub struct Power;
 
@@ -115,14 +118,19 @@ impl<'a> Story<'a> {
     fn run(&mut self, line: &str, promise: Promise) -> Result<serde_json::Value, Broken> {
         let mut command = self.ground.command(words(line));
         command.env("INBOX_DB", &self.store);
-        self.record.run(&command, promise)?.ok()
+        let outcome = self.record.run(&command, promise)?;
+        // To find nothing is an answer.
+        if outcome.code == NOTHING {
+            return outcome.json();
+        }
+        outcome.ok()
     }
 
     fn tell(&mut self, round: u64, dice: &mut Dice) -> Result<(), Broken> {
         self.run("init", Promise::Store)?;
-        let copied = dice.below(COMMANDS);
+        let (copied, archived) = (dice.below(COMMANDS), COMMANDS - 1 - dice.below(4));
         for n in 0..COMMANDS {
-            let mark = format!("mark-{round}-{n}");
+            let mark = format!("mark-{round}-{n}.");
             self.one(&mark, dice)?;
             if n == copied {
                 let copy = self.folder.join("copy.db");
@@ -132,6 +140,24 @@ impl<'a> Story<'a> {
                 );
                 self.run(&line, Promise::Copy(copy))?;
             }
+            if n == archived {
+                // What is done moves to files beside the store, and is nowhere else from then on.
+                self.finish_one(&format!("done-{mark}"))?;
+                self.run("archive --keep 0", Promise::Nothing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a thread and sees it through.
+    fn finish_one(&mut self, mark: &str) -> Result<(), Broken> {
+        let sent = self.run(
+            &format!("send --from lead --to worker --subject {mark}"),
+            Promise::Text(mark.to_owned()),
+        )?;
+        let thread = sent["thread"]["thread_id"].as_str().unwrap_or_default();
+        for step in ["claim --agent worker", "done --agent worker --summary so"] {
+            self.run(&format!("{step} --thread {thread}"), Promise::Nothing)?;
         }
         Ok(())
     }
@@ -179,3 +205,6 @@ impl<'a> Story<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

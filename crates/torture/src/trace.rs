@@ -166,3 +166,10 @@ pub fn permitted() -> Result<(), String> {
 
 /// The longest length of text that is read as a path.
 const PATH_LONGEST: usize = 4096;
+
+#[cfg(all(
+    test,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod tests;

@@ -74,13 +74,13 @@ impl Script {
     }
 
     #[track_caller]
-    fn is_right(self) -> Vec<usize> {
+    fn explained(self) -> Vec<usize> {
         judge(&self.deeds).unwrap_or_else(|wrong| panic!("{wrong}"))
     }
 
     /// That no order explains it, because of the step of this number.
     #[track_caller]
-    fn is_wrong_at(self, number: usize) {
+    fn unexplained_at(self, number: usize) {
         let wrong = judge(&self.deeds).expect_err("nothing can explain this");
         assert_eq!(wrong.deed, self.deeds[number], "{wrong}");
     }
@@ -104,7 +104,7 @@ fn one_worker_after_another_is_explained() {
         .refused(1, Step::Done(3), Code::InvalidTransition)
         .refused(0, Step::Claim(LENGTH), Code::InvalidTransition)
         .seen(Status::Done, None, 2, 3)
-        .is_right();
+        .explained();
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn of_steps_at_once_any_order_will_do() {
             10,
             60,
         )
-        .is_right();
+        .explained();
     assert_eq!(found[0], 2, "the winner comes first: {found:?}");
 }
 
@@ -161,7 +161,7 @@ fn two_winners_are_found() {
             5,
             40,
         )
-        .is_wrong_at(1);
+        .unexplained_at(1);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn two_claims_of_one_epoch_are_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .pass(1000)
         .held(1, Step::Claim(LENGTH), 1, 2000)
-        .is_wrong_at(1);
+        .unexplained_at(1);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_claim_that_nobody_could_have_refused_is_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .written(0, Step::Release(1))
         .refused(1, Step::Claim(LENGTH), Code::LeaseConflict)
-        .is_wrong_at(2);
+        .unexplained_at(2);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_stale_renewal_that_was_taken_is_found() {
         .pass(1000)
         .held(1, Step::Claim(LENGTH), 2, 2000)
         .held(0, Step::Renew(1, LENGTH), 1, 2000)
-        .is_wrong_at(2);
+        .unexplained_at(2);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_write_after_the_end_of_a_lease_is_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .pass(1000)
         .written(0, Step::Update(1))
-        .is_wrong_at(1);
+        .unexplained_at(1);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_lease_that_is_shorter_than_promised_is_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .pass(999)
         .refused(0, Step::Update(1), Code::LeaseLost)
-        .is_wrong_at(1);
+        .unexplained_at(1);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn work_that_is_done_twice_is_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .written(0, Step::Done(1))
         .written(0, Step::Done(1))
-        .is_wrong_at(2);
+        .unexplained_at(2);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_lost_update_is_found() {
         .written(0, Step::Update(1))
         .written(0, Step::Update(1))
         .seen(Status::InProgress, Some((1, 1000)), 1, 2)
-        .is_wrong_at(3);
+        .unexplained_at(3);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_read_that_goes_back_is_found() {
         .between(0, Step::Update(1), Told::Written, 20, 90)
         .between(1, Step::Look, sight(Status::InProgress, 2), 30, 40)
         .between(2, Step::Look, sight(Status::Claimed, 1), 50, 60)
-        .is_wrong_at(3);
+        .unexplained_at(3);
 }
 
 fn sight(status: Status, messages: usize) -> Told {
@@ -251,19 +251,19 @@ fn sight(status: Status, messages: usize) -> Told {
 #[test]
 fn who_was_killed_may_have_got_so_far_or_not() {
     let begun = || Script::default().killed(0, Step::Claim(LENGTH));
-    begun().held(1, Step::Claim(LENGTH), 1, 1000).is_right();
+    begun().held(1, Step::Claim(LENGTH), 1, 1000).explained();
     begun()
         .refused(1, Step::Claim(LENGTH), Code::LeaseConflict)
-        .is_right();
+        .explained();
     // It happens once if it happens, and not back and forth.
     begun()
         .refused(1, Step::Claim(LENGTH), Code::LeaseConflict)
         .seen(Status::Pending, None, 0, 1)
-        .is_wrong_at(2);
+        .unexplained_at(2);
     begun()
         .pass(1000)
         .held(1, Step::Claim(LENGTH), 3, 2000)
-        .is_wrong_at(1);
+        .unexplained_at(1);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn who_was_killed_may_have_got_so_far_long_after() {
         .killed(0, Step::Done(1))
         .seen(Status::Claimed, Some((1, 1000)), 1, 1)
         .seen(Status::Done, None, 1, 2)
-        .is_right();
+        .explained();
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn what_was_acknowledged_and_is_gone_is_found() {
         .held(0, Step::Claim(LENGTH), 1, 1000)
         .written(0, Step::Done(1))
         .seen(Status::Claimed, Some((1, 1000)), 1, 1)
-        .is_wrong_at(2);
+        .unexplained_at(2);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn the_clock_may_stand_anywhere_between_question_and_answer() {
         .pass(999);
     script = script.refused(0, Step::Update(1), Code::LeaseLost);
     script.deeds[1].latest = Millis(1000);
-    script.is_right();
+    script.explained();
 }
 
 #[test]
@@ -314,5 +314,5 @@ fn many_at_once_are_judged_in_no_time() {
             from + 50,
         );
     }
-    assert_eq!(script.is_right().len(), 801);
+    assert_eq!(script.explained().len(), 801);
 }

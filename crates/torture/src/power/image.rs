@@ -56,6 +56,21 @@ impl Image {
         self.files.get(path).map(Vec::as_slice)
     }
 
+    /// Whether one of the files of lines has this text.
+    pub fn has_line_with(&self, text: &str) -> bool {
+        let is_lines = |path: &Path| path.extension().is_some_and(|end| end == "jsonl");
+        let files = self.files.iter().filter(|(path, _)| is_lines(path));
+        let text = text.as_bytes();
+        files
+            .into_iter()
+            .any(|(_, bytes)| bytes.windows(text.len()).any(|part| part == text))
+    }
+
+    /// Every file by its name.
+    pub fn into_files(self) -> BTreeMap<PathBuf, Vec<u8>> {
+        self.files
+    }
+
     /// Puts it on a disk, in another folder than it was.
     pub fn write(&self, root: &Path, to: &Path) -> Result<(), Broken> {
         std::fs::create_dir_all(to)?;

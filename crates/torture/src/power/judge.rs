@@ -60,7 +60,7 @@ impl<'a> Judge<'a> {
                     "without a loss of power, after {acts} acts: {broken}"
                 ))
             })?;
-            judge.holds_texts(acts, rows.as_deref())?;
+            judge.holds_texts(acts, rows.as_deref(), &whole)?;
             judge.states.push(State {
                 acts,
                 digest: rows.map(|rows| hash(&rows)),
@@ -69,14 +69,19 @@ impl<'a> Judge<'a> {
         Ok(judge)
     }
 
-    /// That what was told by now stands in the rows.
-    fn holds_texts(&self, acts: usize, rows: Option<&[String]>) -> Result<(), Broken> {
+    /// That what was told by now stands in the rows, or in a file to which it was moved.
+    fn holds_texts(
+        &self,
+        acts: usize,
+        rows: Option<&[String]>,
+        disk: &Image,
+    ) -> Result<(), Broken> {
         for (said, promise) in &self.record.told {
             if let Promise::Text(text) = promise
                 && *said < acts
             {
                 let holds = rows.is_some_and(|rows| rows.iter().any(|row| row.contains(text)));
-                must(holds, || {
+                must(holds || disk.has_line_with(text), || {
                     format!("{text} was acknowledged and is not there")
                 })?;
             }
@@ -100,6 +105,8 @@ impl<'a> Judge<'a> {
         };
         let found = self.rows(&disk, &self.store);
         let found = found.map_err(|broken| lost(broken.what))?;
+        self.holds_texts(acts, found.as_deref(), &disk)
+            .map_err(|broken| lost(broken.what))?;
         let digest = found.map(|rows| hash(&rows));
         let place = self.states.iter().position(|state| state.digest == digest);
         let place = place.ok_or_else(|| lost("the store is as it never was".into()))?;

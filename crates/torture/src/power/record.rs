@@ -65,10 +65,10 @@ pub enum Promise {
 }
 
 impl Record {
-    /// Begins with what is in a folder now, which is taken to be on disk.
-    pub fn of(root: &Path) -> Result<Self, Broken> {
-        let root = root.canonicalize()?;
-        let mut record = Record {
+    /// Of a folder in which nothing is.
+    pub(super) fn empty(root: &Path) -> Self {
+        Record {
+            root: root.to_owned(),
             before: Vec::new(),
             names_before: BTreeMap::new(),
             folders_before: BTreeSet::new(),
@@ -77,8 +77,13 @@ impl Record {
             inodes: HashMap::new(),
             names: BTreeMap::new(),
             strange: None,
-            root: root.clone(),
-        };
+        }
+    }
+
+    /// Begins with what is in a folder now, which is taken to be on disk.
+    pub fn of(root: &Path) -> Result<Self, Broken> {
+        let root = root.canonicalize()?;
+        let mut record = Record::empty(&root);
         record.begin_with(&root)?;
         record.names = record.names_before.clone();
         Ok(record)
@@ -149,6 +154,10 @@ impl Record {
         self.acts.push(Act::Name(path, file));
     }
 
+    pub(super) fn sync_folder(&mut self, folder: &Path) {
+        self.acts.push(Act::SyncFolder(folder.to_owned()));
+    }
+
     fn unname(&mut self, path: PathBuf) {
         self.names.remove(&path);
         self.acts.push(Act::Unname(path));
@@ -190,7 +199,7 @@ impl Watcher for Record {
             }
             Call::Sync { inode, path } => {
                 if path.is_dir() {
-                    self.acts.push(Act::SyncFolder(path));
+                    self.sync_folder(&path);
                 } else {
                     let file = self.file(inode);
                     self.acts.push(Act::Sync(file));

@@ -129,11 +129,11 @@ impl Sight<'_> {
         at: Option<u64>,
         bytes: impl FnOnce() -> Option<Vec<u8>>,
     ) -> Option<Found> {
-        if number_of(fd) == OUT {
+        let Some((inode, path)) = self.file(fd) else {
+            (number_of(fd) == OUT).then_some(())?;
             let call = Call::Say(bytes()?);
             return Some(Found { call, spoilt: 0 });
-        }
-        let (inode, path) = self.file(fd)?;
+        };
         let offset = match at {
             Some(at) => at,
             None => self.position(fd, inode)?,

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use crate::world::{Act, Broken, World};
+use crate::Broken;
+use crate::world::{Act, World};
 
 /// Everything that can happen, from the beginning on.
 #[derive(Default)]

@@ -9,7 +9,19 @@ mod explorer;
 mod world;
 
 use explorer::explore;
-use world::{Broken, THREADS, World};
+use world::{THREADS, World};
+
+/// What the program does otherwise than it should.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Broken {
+    epoch_unchecked: bool,
+    commit_compares_epochs_alone: bool,
+    told_before_commit: bool,
+    outbox_after_commit: bool,
+    marked_before_sent: bool,
+    place_before_rows: bool,
+    rows_without_uid: bool,
+}
 
 #[test]
 fn every_promise_holds_in_every_world_that_can_be() {
@@ -20,7 +32,7 @@ fn every_promise_holds_in_every_world_that_can_be() {
         all.worlds.len(),
         all.leads.len()
     );
-    assert!(all.worlds.len() > 100_000, "{}", all.worlds.len());
+    assert!(all.worlds.len() > 500_000, "{}", all.worlds.len());
     let both_done = |world: &World| world.mirror == [1; THREADS] && world.is_finished();
     assert!(
         all.worlds.iter().any(both_done),

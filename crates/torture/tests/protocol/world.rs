@@ -1,5 +1,7 @@
 //! The world: what there is, what can happen next, and what is promised of it.
 
+use crate::Broken;
+
 const WORKERS: usize = 3;
 pub(crate) const THREADS: usize = 2;
 /// A lease's length, in ticks of the clock.
@@ -8,18 +10,6 @@ const LENGTH: u8 = 2;
 const EPOCHS: u8 = 2;
 /// How often the bridge may die.
 const DEATHS: u8 = 1;
-
-/// What the program does otherwise than it should.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Broken {
-    pub(crate) epoch_unchecked: bool,
-    pub(crate) commit_compares_epochs_alone: bool,
-    pub(crate) told_before_commit: bool,
-    pub(crate) outbox_after_commit: bool,
-    pub(crate) marked_before_sent: bool,
-    pub(crate) place_before_rows: bool,
-    pub(crate) rows_without_uid: bool,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum Stage {
@@ -176,10 +166,10 @@ impl World {
             Act::Listen => self.listen(true, true, broken)?,
             // What is one commit is whole or not at all, and a listener that dies is as if it had not begun.
             Act::ListenerDiesHalfway if broken.place_before_rows => {
-                self.listen(true, false, broken)?
+                self.listen(true, false, broken)?;
             }
             Act::ListenerDiesHalfway if broken.rows_without_uid => {
-                self.listen(false, true, broken)?
+                self.listen(false, true, broken)?;
             }
             Act::ListenerDiesHalfway => return None,
         }
@@ -285,7 +275,7 @@ impl World {
             }
             Step::Renew => thread.left = LENGTH,
             Step::Release => {
-                (thread.stage, thread.epoch, thread.left) = (Stage::Pending, thread.epoch + 1, 0)
+                (thread.stage, thread.epoch, thread.left) = (Stage::Pending, thread.epoch + 1, 0);
             }
             Step::Done => {
                 (thread.stage, thread.left) = (Stage::Done, 0);
