@@ -106,6 +106,11 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "Set to anything: open a store on a network file system, where SQLite's locks may not hold",
     ),
     (
+        "INBOX_LEDGER_NETWORK",
+        "use",
+        "The setting `ledger.network`: the network on which the record lives, by its name or by a file that describes it",
+    ),
+    (
         "INBOX_GUARD_MAX_HOPS",
         "use",
         "The setting `guard.max_hops`: the longest chain of messages of agents, each of which follows from the one before; 0 is no limit",
