@@ -57,6 +57,9 @@ torture: release
 	@mkdir -p $(TARGET)/torture
 	$(TORTURE) --only kills --rounds 25000
 	$(TORTURE) --only races --rounds 28600
+	$(TORTURE) --only power --rounds 800
+	$(TORTURE) --only disk --rounds 20000
+	$(TORTURE) --only histories --rounds 20000
 	$(TORTURE) --only zombies --rounds 500
 	$(TORTURE) --only points --rounds 680
 	$(TORTURE) --only cursor,wakes --rounds 1000

@@ -46,6 +46,14 @@ pub const PLANTED: &[(&str, &str)] = &[
         "ack_before_commit",
         "an answer is printed before the write is on disk",
     ),
+    (
+        "sync_later",
+        "an answer is printed before the disk has what it is about",
+    ),
+    (
+        "failure_unheard",
+        "a commit that the disk refused is acknowledged",
+    ),
     ("key_forgotten", "a keyed write is not remembered"),
     ("cursor_inclusive", "a cursor gives its own event again"),
     (

@@ -262,10 +262,12 @@ fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(),
     }
     file.write_all(text.as_bytes()).map_err(cannot)?;
     file.sync_all().map_err(cannot)?;
-    let folder = path.parent().map(File::open);
-    folder
-        .transpose()
-        .and_then(|folder| folder.map_or(Ok(()), |it| it.sync_all()))
+    // Rows are taken away once this returns: neither the file's name nor its folder's may be lost with the power.
+    path.ancestors()
+        .skip(1)
+        .take(2)
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .try_for_each(|folder| File::open(folder)?.sync_all())
         .map_err(cannot)
 }
 

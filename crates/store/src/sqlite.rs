@@ -111,7 +111,11 @@ impl Sqlite {
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             connection.execute_batch(
                 "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON;",
-            )
+            )?;
+            if planted("sync_later") {
+                connection.execute_batch("PRAGMA synchronous = NORMAL")?;
+            }
+            Ok(())
         };
         set().map_err(|error| database(path, &error))?;
         let lock = WriteLock::beside(path);
@@ -303,7 +307,10 @@ impl Driver for Sqlite {
         }
         let is_shared = self.sharing.close();
         // A commit that failed may have left the transaction open; the caller rolls back.
-        self.execute("COMMIT")?;
+        let committed = self.execute("COMMIT");
+        if !planted("failure_unheard") {
+            committed?;
+        }
         if self.mode.take() == Some(Mode::Write) {
             self.armed.reach(Point::AfterCommit);
             if is_shared {

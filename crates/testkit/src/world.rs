@@ -37,6 +37,13 @@ impl World {
         World::at(location, Some(folder))
     }
 
+    /// A fresh SQLite file in memory, for harnesses that write so often that a disk would be what they measure.
+    pub fn in_memory() -> Self {
+        let folder = TempDir::in_memory();
+        let location = Location::File(folder.path().join("coord.db"));
+        World::at(location, Some(folder))
+    }
+
     /// A fresh schema in the private PostgreSQL cluster.
     pub fn postgres() -> Self {
         World::at(Location::Postgres(cluster::shared().fresh_url()), None)

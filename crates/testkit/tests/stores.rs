@@ -19,27 +19,47 @@ mod model {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+    /// How many histories, each of so many steps, and by how many at once, each on stores of its own.
+    const HISTORIES: u32 = 1_000;
+    const STEPS: usize = 50;
+    const LANES: u8 = 4;
+
     #[test]
-    fn sqlite_postgres_and_a_plain_model_answer_alike() {
-        let (sqlite, postgres) = (World::sqlite(), World::postgres());
+    fn sqlite_postgres_and_a_plain_model_answer_alike_1_000_times() {
+        std::thread::scope(|scope| {
+            let lanes: Vec<_> = (0..LANES)
+                .map(|lane| scope.spawn(move || play(lane)))
+                .collect();
+            for lane in lanes {
+                if let Err(panic) = lane.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+    }
+
+    /// One lane's part of the histories.
+    fn play(lane: u8) {
+        let (sqlite, postgres) = (World::in_memory(), World::postgres());
         let count = AtomicUsize::new(0);
         // The same histories each time, so that a change is judged by itself; INBOX_MODEL_CASES=N tries
         // so many new ones.
         let more = std::env::var("INBOX_MODEL_CASES")
             .ok()
-            .and_then(|n| n.parse().ok());
+            .and_then(|n| n.parse::<u32>().ok());
         let config = Config {
-            cases: more.unwrap_or(120),
+            cases: more.unwrap_or(HISTORIES).div_ceil(u32::from(LANES)),
             failure_persistence: None,
             ..Config::default()
         };
         let mut runner = match more {
             Some(_) => TestRunner::new(config),
             None => {
-                TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+                let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[lane; 32]);
+                TestRunner::new_with_rng(config, rng)
             }
         };
-        let outcome = runner.run(&history(50), |seeds| {
+        let outcome = runner.run(&history(STEPS), |seeds| {
             let number = count.fetch_add(1, Ordering::SeqCst);
             let mut model = Model::default();
             let mut players = [Player::new(&sqlite, number), Player::new(&postgres, number)];
@@ -64,7 +84,7 @@ mod model {
             Ok(())
         });
         if let Err(error) = outcome {
-            panic!("{error}");
+            panic!("lane {lane}: {error}");
         }
     }
 }

@@ -10,17 +10,22 @@ pub mod clock;
 pub mod crowd;
 pub mod cursor;
 pub mod dice;
+pub mod disk;
 pub mod gate;
 pub mod ground;
+pub mod histories;
+pub mod history;
 mod http;
 pub mod kills;
 pub mod ledger;
 pub mod plan;
 pub mod points;
+pub mod power;
 pub mod races;
 pub mod report;
 pub mod server;
 pub mod soak;
+pub mod trace;
 pub mod wakes;
 pub mod work;
 pub mod worker;
@@ -58,9 +63,12 @@ pub trait Part: Sync {
 pub const PARTS: &[&dyn Part] = &[
     &kills::Kills,
     &points::Points,
+    &power::Power,
+    &disk::Disk,
     &races::Races,
     &zombies::Zombies,
     &clock::Clocks,
+    &histories::Histories,
     &cursor::Cursors,
     &wakes::Wakes,
     &crowd::Crowd(crowd::Size::Usual),

@@ -1,6 +1,7 @@
 //! `inbox torture` at the figures that must hold before anything lands, on both stores, and what the command itself promises.
 
 mod command;
+mod disks;
 mod postgres;
 mod sqlite;
 

@@ -25,15 +25,8 @@ pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, S
     if path.exists() {
         return Ok(false);
     }
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(cannot)?;
+    let folder = folder_of(path);
+    make_folder(folder).map_err(cannot)?;
     let draft = beside(path, &format!(".new-{}", std::process::id()));
     let _ = std::fs::remove_file(&draft);
     OpenOptions::new()
@@ -50,9 +43,7 @@ pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, S
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(cannot(error)),
         };
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(cannot)?;
+        sync_folder(folder).map_err(cannot)?;
         Ok(named)
     });
     for suffix in ["", "-wal", "-shm", "-lock"] {
@@ -60,6 +51,37 @@ pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, S
     }
     armed.reach(Point::InitAfterName);
     made
+}
+
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Has the names in a folder on disk. A file that is synced may still lose its name with the power.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all())
+}
+
+/// Makes a folder with those above it, such that none of them is lost with the power.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    let above = folder
+        .ancestors()
+        .filter(|above| !above.as_os_str().is_empty());
+    let missing: Vec<&Path> = above.take_while(|above| !above.exists()).collect();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    missing
+        .into_iter()
+        .try_for_each(|made| sync_folder(folder_of(made)))?;
+    // Somebody who died here may have made it just before.
+    let _ = sync_folder(folder_of(folder));
+    Ok(())
 }
 
 fn build(draft: &Path, armed: Armed, for_tests: bool) -> Result<(), StoreError> {
@@ -112,7 +134,7 @@ pub(super) fn backup(
             armed.reach(Point::BackupBeforeName);
             std::fs::hard_link(&draft, to).map_err(cannot)?;
             armed.reach(Point::BackupAfterName);
-            Ok(())
+            sync_folder(folder_of(to)).map_err(cannot)
         });
     let _ = std::fs::remove_file(&draft);
     copied

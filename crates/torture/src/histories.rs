@@ -1,0 +1,156 @@
+//! Random histories of workers who claim, renew, write, finish and give back the same threads at once, some of them killed on
+//! the way, and a judge who looks for an order that explains what each was told.
+
+mod worker;
+
+use std::sync::Arc;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
+
+use inbox_core::ThreadId;
+use inbox_core::record::Millis;
+use inbox_ops::{Inbox, Operation, Send};
+use inbox_store::Clock;
+
+use worker::Worker;
+
+use crate::bout::Bout;
+use crate::dice::Dice;
+use crate::ground::{Ground, caller, inbox};
+use crate::history::{Deed, judge};
+use crate::{Broken, Part};
+
+/// How many workers there are.
+const WORKERS: usize = 8;
+
+/// How many steps each takes in a history.
+const STEPS: usize = 200;
+
+/// How many threads they work on at a time. A thread that is done is followed by another.
+const THREADS: usize = 6;
+
+/// How many real processes die in a history.
+const DEATHS: usize = 2;
+
+/// Where the histories' clock begins.
+const START: i64 = 1_800_000_000_000;
+
+/// The part.
+pub struct Histories;
+
+impl Part for Histories {
+    fn name(&self) -> &'static str {
+        "histories"
+    }
+
+    fn promise(&self) -> &'static str {
+        "claims, renewals and writes happen in one order, one after another, whoever asks at once"
+    }
+
+    fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        let ground = bout.ground();
+        let clock = Arc::new(AtomicI64::new(START));
+        let open = || -> Result<Inbox, Broken> {
+            let clock = Clock::Manual(Arc::clone(&clock));
+            Ok(inbox(ground.store()?.with_clock(clock)))
+        };
+        let inboxes = (0..WORKERS).map(|_| open());
+        let inboxes = inboxes.collect::<Result<Vec<_>, _>>()?;
+        while let Some(round) = bout.next() {
+            let field = Field::new(ground, &clock, &inboxes[0], round.number, &round.dice)?;
+            let deeds = field.play(&inboxes, &round.dice)?;
+            bout.count("histories", 1);
+            for (thread, deeds) in field.threads.iter().zip(&deeds) {
+                let order = judge(deeds)
+                    .map_err(|wrong| Broken::new(format!("thread {thread}: {wrong}")))?;
+                bout.count("steps", u64::try_from(order.len()).unwrap_or(0));
+                let steals = deeds.iter().filter(|deed| worker::is_steal(deed)).count();
+                bout.count("claims after the first", u64::try_from(steals).unwrap_or(0));
+                let killed = deeds.iter().filter(|deed| deed.answered.is_none()).count();
+                bout.count("killed", u64::try_from(killed).unwrap_or(0));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the workers of one history share.
+struct Field<'a> {
+    ground: &'a Ground<'a>,
+    clock: &'a AtomicI64,
+    begun: Instant,
+    threads: Vec<ThreadId>,
+    /// Before which of its steps a worker's process dies, by worker.
+    deaths: Vec<(usize, usize)>,
+}
+
+impl<'a> Field<'a> {
+    fn new(
+        ground: &'a Ground<'a>,
+        clock: &'a AtomicI64,
+        inbox: &Inbox,
+        number: u64,
+        dice: &Dice,
+    ) -> Result<Self, Broken> {
+        let mut dice = dice.nth(1000);
+        let send = Send {
+            to: vec!["crew".parse()?],
+            subject: Some(format!("history {number}")),
+            ..Send::default()
+        };
+        let lead = caller("lead")?;
+        let open = || Ok(send.run(inbox, &lead)?.thread.thread_id);
+        let threads = (0..THREADS).map(|_| open());
+        let pick = |most: usize, dice: &mut Dice| {
+            usize::try_from(dice.below(u64::try_from(most).unwrap_or(1))).unwrap_or_default()
+        };
+        Ok(Field {
+            ground,
+            clock,
+            begun: Instant::now(),
+            threads: threads.collect::<Result<_, Broken>>()?,
+            deaths: (0..DEATHS)
+                .map(|_| (pick(WORKERS, &mut dice), pick(STEPS, &mut dice)))
+                .collect(),
+        })
+    }
+
+    /// Lets all workers go at once; what each thread has seen, in no order.
+    fn play(&self, inboxes: &[Inbox], dice: &Dice) -> Result<Vec<Vec<Deed>>, Broken> {
+        let start = Barrier::new(inboxes.len());
+        let played = std::thread::scope(|scope| {
+            let workers: Vec<_> = inboxes
+                .iter()
+                .zip(0..)
+                .map(|(inbox, number)| {
+                    let mut worker = Worker::new(self, inbox, number, dice);
+                    let start = &start;
+                    scope.spawn(move || {
+                        start.wait();
+                        (0..STEPS).try_for_each(|step| worker.go_on(step))?;
+                        Ok(worker.deeds)
+                    })
+                })
+                .collect();
+            let join = workers.into_iter().map(|worker| worker.join());
+            join.map(|one| one.unwrap_or_else(|_| Err(Broken::new("a worker panicked"))))
+                .collect::<Result<Vec<_>, Broken>>()
+        })?;
+        let mut by_thread = vec![Vec::new(); self.threads.len()];
+        for (thread, deed) in played.into_iter().flatten() {
+            by_thread[thread].push(deed);
+        }
+        Ok(by_thread)
+    }
+
+    /// Real time, which never goes back.
+    fn moment(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The store's time.
+    fn now(&self) -> Millis {
+        Millis(self.clock.load(Ordering::SeqCst))
+    }
+}

@@ -1,0 +1,134 @@
+//! The protocol of leases and of the record on a ledger, explored whole: 3 workers, 2 threads, a bridge and a listener, each
+//! of which may die between any two of its steps, in every order there is.
+//!
+//! What is modelled is what the stores do: a step is decided on what was read, and committed only if nobody has written to
+//! the thread since; a result and the note to tell the ledger of it are one commit; a listener's rows and its place in the topic are
+//! one commit. The tests below break these one by one, and see the promise that falls.
+
+mod explorer;
+mod world;
+
+use explorer::explore;
+use world::{THREADS, World};
+
+/// What the program does otherwise than it should.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Broken {
+    epoch_unchecked: bool,
+    commit_compares_epochs_alone: bool,
+    told_before_commit: bool,
+    outbox_after_commit: bool,
+    marked_before_sent: bool,
+    place_before_rows: bool,
+    rows_without_uid: bool,
+}
+
+#[test]
+fn every_promise_holds_in_every_world_that_can_be() {
+    let all =
+        explore(Broken::default()).unwrap_or_else(|(promise, way)| panic!("{promise}: {way:?}"));
+    println!(
+        "{} worlds, {} steps between them",
+        all.worlds.len(),
+        all.leads.len()
+    );
+    assert!(all.worlds.len() > 500_000, "{}", all.worlds.len());
+    let both_done = |world: &World| world.mirror == [1; THREADS] && world.is_finished();
+    assert!(
+        all.worlds.iter().any(both_done),
+        "the story has its happy end"
+    );
+}
+
+/// That a planted bug breaks this promise, within so many acts.
+#[track_caller]
+fn breaks(promise: &str, most: usize, broken: Broken) {
+    let (found, way) = explore(broken).err().expect("the bug is found");
+    assert_eq!(found, promise, "{way:?}");
+    assert!(way.len() <= most, "{way:?}");
+}
+
+#[test]
+fn a_token_that_is_not_compared_lets_a_stale_worker_write() {
+    breaks(
+        "a worker that lost its lease cannot write",
+        12,
+        Broken {
+            epoch_unchecked: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_commit_that_compares_epochs_alone_takes_what_is_done() {
+    // A result that was decided in time is committed after the lease has ended and another has decided to claim.
+    breaks(
+        "what is done is done once",
+        12,
+        Broken {
+            commit_compares_epochs_alone: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn an_answer_before_the_commit_is_forgotten() {
+    breaks(
+        "what somebody was told is written stays written",
+        6,
+        Broken {
+            told_before_commit: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_note_for_the_ledger_after_the_commit_is_lost() {
+    breaks(
+        "every result that was accepted can reach the mirror",
+        8,
+        Broken {
+            outbox_after_commit: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn an_outbox_that_is_marked_before_it_is_sent_loses_mail() {
+    breaks(
+        "every result that was accepted can reach the mirror",
+        9,
+        Broken {
+            marked_before_sent: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_listener_that_notes_its_place_first_loses_a_message() {
+    breaks(
+        "the mirror has every message of the topic once",
+        9,
+        Broken {
+            place_before_rows: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_listener_that_knows_no_message_again_has_it_twice() {
+    breaks(
+        "the mirror has every message of the topic once",
+        9,
+        Broken {
+            rows_without_uid: true,
+            ..Broken::default()
+        },
+    );
+}
