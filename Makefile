@@ -23,9 +23,10 @@ test:
 	cargo test --locked --workspace
 
 # The real Claude Code and Codex from npm, in a terminal and a network of their own with a stand-in for their model: what a
-# session is told at its start, and how it wakes. `make test` has them too. Needs npm, Python and user namespaces.
+# session is told at its start, and how it wakes. Beside them Gemini and opencode as workers of `inbox run`. `make test` has them too.
+# Needs npm, Python and user namespaces.
 clients:
-	cargo test --locked --package inbox --test suite -- clients:: hook::watch::
+	cargo test --locked --package inbox --test suite -- clients:: hook::watch:: run::offline::
 
 # Programs of others that take minutes to install, once: the official SDK of Hedera for Rust and the HCS-10 client of npm, each in a
 # network of its own, before our devnet and our agent.

@@ -119,6 +119,11 @@ pub const PLANTED: &[(&str, &str)] = &[
         "leash_forgotten",
         "a command goes on when nobody renews its lease",
     ),
+    ("clock_stopped", "a command may take longer than is allowed"),
+    (
+        "paid_twice",
+        "what a conversation cost before is counted again when it goes on",
+    ),
     (
         "permission_granted",
         "an agent is allowed whatever it asks to be allowed",

@@ -1,5 +1,7 @@
 //! What a client says that its work used. Some say it for each start, others for the whole conversation so far.
 
+use inbox_core::sabotage::planted;
+
 /// What was used, as far as it is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Used {
@@ -21,6 +23,9 @@ impl Used {
 
     /// What came to it since it was `before`. Who says less than before counts anew.
     pub(crate) fn since(self, before: Used) -> Used {
+        if planted("paid_twice") {
+            return self;
+        }
         let part = self.by(
             before,
             |all, before| if all < before { all } else { all - before },

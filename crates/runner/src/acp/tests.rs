@@ -160,6 +160,20 @@ fn a_session_is_gone_on_with_as_the_agent_can() {
 }
 
 #[test]
+fn a_preset_says_how_to_sign_in() {
+    let preset = Preset {
+        sign_in: Some("api-key".to_owned()),
+        ..Preset::default()
+    };
+    let mut talk = Talk::new(&preset, "Do it", "/work", None);
+    let signs = next(&mut talk, &answer(1, json!({ "protocolVersion": 1 })));
+    assert_eq!(signs["method"], "authenticate");
+    assert_eq!(signs["params"], json!({ "methodId": "api-key" }));
+    let opened = next(&mut talk, &answer(2, json!({})));
+    assert_eq!(opened["method"], "session/new");
+}
+
+#[test]
 fn the_last_message_is_the_result() {
     let mut talk = prompted(&[]);
     for (id, text) in [("a", "A warning."), ("b", "It is "), ("b", "done.")] {

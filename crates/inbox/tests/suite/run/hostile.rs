@@ -189,9 +189,13 @@ fn no_field_of_a_brief_or_a_card_makes_a_line_of_its_own() {
         let lines: Vec<String> = prose.iter().map(|text| as_line(text)).collect();
         let prose = prose.join("\n");
         if prose != as_line(&prose) {
-            card_of(std::slice::from_ref(&prose), "").refused(30, "invalid_wire");
+            card_of(std::slice::from_ref(&prose), "Plain.").refused(30, "invalid_wire");
         }
-        card_of(&lines, &prose).ok();
+        let style = quietly(&format!("It says {}", some[0]));
+        // One with too many sentences is refused.
+        if card_of(&lines, &style).code != 0 {
+            card_of(&lines, "Plain.").ok();
+        }
         let brief = json!({
             "wire": "1.0", "type": "brief", "sender": "lead", "ts": "2026-04-28T00:00:00Z",
             "payload": {

@@ -105,19 +105,12 @@ fn a_command_that_never_ends_is_stopped_and_its_thread_has_failed() {
     let thread = ground.send("For ever");
     let mut runner = ground.start("--once", STUBBORN);
     let pids = all(&ground);
-    let status = |runner: &mut super::Leashed| runner.0.try_wait().ok().flatten();
-    let ended = (0..5).find_map(|_| {
-        let deadline = std::time::Instant::now() + super::NEVER;
-        loop {
-            if let Some(ended) = status(&mut runner) {
-                return Some(ended);
-            }
-            if std::time::Instant::now() > deadline {
-                return None;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
-    });
+    let deadline = std::time::Instant::now() + super::NEVER * 2;
+    let mut ended = None;
+    while ended.is_none() && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        ended = runner.0.try_wait().ok().flatten();
+    }
     assert!(ended.is_some_and(|ended| ended.success()), "{ended:?}");
     assert_eq!(ground.status(&thread), "failed");
     let summary = text(&ground.last(&thread)["summary"]);
