@@ -26,6 +26,7 @@ mod killed;
 #[cfg(test)]
 mod killed_places;
 #[cfg(test)]
+mod links;
 mod mail;
 #[cfg(test)]
 mod once;

@@ -5,6 +5,7 @@ mod basics;
 mod contract;
 mod elsewhere;
 mod hostile;
+mod injection;
 mod kept;
 mod many;
 mod offline;

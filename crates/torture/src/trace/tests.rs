@@ -97,7 +97,7 @@ fn a_call_that_is_to_fail_has_no_effect_and_the_process_is_told() {
         fails: Some(Fate::Fails(Errno::NOSPC.raw_os_error())),
         ..Notes::default()
     };
-    let script = "printf text > f || echo refused";
+    let script = "head -c 4 /proc/version > f || echo refused";
     let outcome = follow(&shell(&folder.0, script), &folder.0, &mut notes).expect("it is watched");
     assert_eq!(outcome.stdout, "refused\n");
     assert!(outcome.stderr.contains("No space left"), "{outcome}");

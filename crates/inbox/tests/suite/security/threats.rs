@@ -361,6 +361,11 @@ const THREATS: [Threat; 26] = [
         defence: "Commands come from the local configuration, as lists and without a shell; the prompt is data; a guardian ends the whole tree of processes",
         held: &[
             Held(
+                "run/injection.rs",
+                "no_word_of_work_becomes_a_command_an_argument_or_a_variable",
+                &["TEXTS"],
+            ),
+            Held(
                 "run/hostile.rs",
                 "an_agent_that_obeys_finds_nothing_to_obey_in_its_prompt",
                 &[],
@@ -552,11 +557,18 @@ const THREATS: [Threat; 26] = [
         number: 23,
         attack: "Links that lead to links, round in circles",
         defence: "A link is followed once, and never one inside what it led to; a registry's moves three times, and never back",
-        held: &[Held(
-            "crates/hcs/tests/suite/registry.rs",
-            "moves_are_followed_three_times_and_never_back",
-            &[],
-        )],
+        held: &[
+            Held(
+                "crates/bridge/tests/suite/links.rs",
+                "a_link_is_followed_once_and_never_one_inside_what_it_led_to",
+                &["CHAIN"],
+            ),
+            Held(
+                "crates/hcs/tests/suite/registry.rs",
+                "moves_are_followed_three_times_and_never_back",
+                &[],
+            ),
+        ],
     },
     Threat {
         number: 24,
