@@ -48,6 +48,8 @@ pub(crate) struct Talk {
     prompt: String,
     /// The session that is gone on with.
     before: Option<String>,
+    /// What was last said in it.
+    last_words: String,
     /// How a session is opened.
     opens_by: &'static str,
     /// The session of this turn, as the agent calls it.
@@ -71,6 +73,7 @@ impl Talk {
             folder: folder.to_owned(),
             prompt: prompt.to_owned(),
             before: before.map(str::to_owned),
+            last_words: String::new(),
             opens_by: "session/new",
             session: String::new(),
             allow: preset.allow.clone(),
@@ -81,6 +84,13 @@ impl Talk {
             message: None,
             found: Found::default(),
         }
+    }
+
+    /// Some say again what was said in a session that they load, and only after they have said that it is loaded: these
+    /// words are not of this turn.
+    pub(crate) fn after(mut self, last_words: &str) -> Self {
+        last_words.trim().clone_into(&mut self.last_words);
+        self
     }
 
     /// What is said first.
@@ -137,7 +147,15 @@ impl Talk {
         if !self.is_over() {
             self.found.error = Some("the agent ended in the midst of its turn".to_owned());
         }
-        self.found.result = Some(self.speech.result());
+        let result = self.speech.result();
+        let again = Some(&self.last_words)
+            .filter(|_| self.opens_by == "session/load")
+            .filter(|words| !words.is_empty())
+            .and_then(|words| result.rsplit_once(words.as_str()));
+        // Who has nothing new to say means it.
+        let is_new = |rest: &&str| !rest.trim().is_empty();
+        let new = again.map(|(_, rest)| rest).filter(is_new);
+        self.found.result = Some(new.unwrap_or(&result).to_owned());
         self.found
     }
 

@@ -29,17 +29,19 @@ pub(crate) fn talks(preset: Option<&Preset>) -> bool {
 }
 
 impl Client {
-    /// A command that is started for this input, to go on with that session.
+    /// A command that is started for this input, to go on with that session, in which these words were the last.
     pub(crate) fn new(
         preset: Option<&Preset>,
         input: &str,
         folder: &Path,
-        session: Option<&str>,
+        session: Option<(&str, &str)>,
     ) -> Self {
         match preset {
             Some(preset) if talks(Some(preset)) => {
                 let folder = folder.display().to_string();
-                Client::Talks(Box::new(Talk::new(preset, input, &folder, session)))
+                let (session, last_words) = session.unzip();
+                let talk = Talk::new(preset, input, &folder, session);
+                Client::Talks(Box::new(talk.after(last_words.unwrap_or_default())))
             }
             _ => Client::Prints(Box::new(Reader::new(preset))),
         }

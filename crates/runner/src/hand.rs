@@ -59,6 +59,8 @@ pub(crate) struct Hand<L: Line> {
     began: Duration,
     /// The conversation with the client, where it can be gone on with.
     session: Option<String>,
+    /// What was last said in it.
+    last_words: String,
     /// What all starts of the command together used.
     used: Used,
     /// What its client last said of the whole conversation.
@@ -97,6 +99,7 @@ impl<L: Line> Hand<L> {
             answered_at: None,
             began: clock::now(),
             session: None,
+            last_words: String::new(),
             used: Used::default(),
             so_far: Used::default(),
             has_place: true,
@@ -291,6 +294,7 @@ impl<L: Line> Hand<L> {
         if found.session.is_some() {
             self.session.clone_from(&found.session);
         }
+        self.last_words.clone_from(&attended.output);
         let since = found.so_far.since(self.so_far);
         self.used = self.used.and(found.used).and(since);
         self.so_far = found.so_far.or(self.so_far);

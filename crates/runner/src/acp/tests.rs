@@ -160,6 +160,31 @@ fn a_session_is_gone_on_with_as_the_agent_can() {
 }
 
 #[test]
+fn what_a_loaded_session_says_again_too_late_is_not_the_result() {
+    for (said, result) in [
+        (&["Red?\nOr blue?", "Blue it is."][..], "Blue it is."),
+        (
+            &["Older.", "Red?\nOr blue?", "Blue ", "it is."],
+            "Blue it is.",
+        ),
+        (&["Blue it is."], "Blue it is."),
+        // It may ask the same again.
+        (&["Red?\nOr blue?"], "Red?\nOr blue?"),
+    ] {
+        let mut talk = talk(&[], Some("s1")).after("Red?\nOr blue?\n");
+        let can = json!({ "loadSession": true });
+        let greeted = json!({ "protocolVersion": 1, "agentCapabilities": can });
+        next(&mut talk, &answer(1, greeted));
+        next(&mut talk, &answer(3, json!({})));
+        for piece in said {
+            hear(&mut talk, &chunk(piece));
+        }
+        let found = ended(talk, json!({ "stopReason": "end_turn" }));
+        assert_eq!(found.result.as_deref(), Some(result), "{said:?}");
+    }
+}
+
+#[test]
 fn a_preset_says_how_to_sign_in() {
     let preset = Preset {
         sign_in: Some("api-key".to_owned()),

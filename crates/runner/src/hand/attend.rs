@@ -71,10 +71,10 @@ impl<L: Line> Hand<L> {
         let is_agent = as_what != As::Evaluator;
         let start = self.start(argv, input, folder, is_agent)?;
         let preset = self.house.plan.preset.as_ref().filter(|_| is_agent);
-        let session = self
-            .session
-            .as_deref()
-            .filter(|_| as_what == As::AgentAgain);
+        let session = self.session.as_deref();
+        let session = session
+            .filter(|_| as_what == As::AgentAgain)
+            .map(|session| (session, self.last_words.as_str()));
         let mut client = Client::new(preset, input, folder, session);
         self.turn += 1;
         self.answered_at = None;
