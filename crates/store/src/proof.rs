@@ -68,7 +68,12 @@ impl Store {
                 if !is_for_tests(&mut store)? {
                     return Err(refused());
                 }
-                store.drop_schema()
+                let bell = store.bell();
+                store.drop_schema()?;
+                for file in [bell.path().to_owned(), bell.path().with_extension("listen")] {
+                    let _ = std::fs::remove_file(file);
+                }
+                Ok(())
             }
         }
     }

@@ -62,7 +62,6 @@ impl Scratch {
             .map(|parent| parent.join(format!(".inbox-torture-{name}")))
             .map_err(|error| cannot("the folder for the torture", &error))?;
         std::fs::DirBuilder::new()
-            .recursive(true)
             .mode(0o700)
             .create(&folder)
             .map_err(|error| cannot(&folder.display().to_string(), &error))?;

@@ -19,7 +19,7 @@ use crate::{Broken, Part, must};
 /// How many are killed in a round.
 const WRITERS: u64 = 4;
 
-/// How long a writer may go on once it is at work.
+/// How long a writer may go on once it is at work, besides as long as it took to begin.
 const WRITES: Duration = Duration::from_millis(12);
 
 /// After so many rounds the whole store is checked.
@@ -43,7 +43,7 @@ impl Part for Kills {
         let inbox = ground.inbox()?;
         // How long a process lives before its first write is done, so that kills fall on its beginning as well.
         let life = first_life(ground, shared)?;
-        let span = u64::try_from((life + WRITES).as_micros()).unwrap_or(u64::MAX);
+        let span = u64::try_from((life * 2 + WRITES).as_micros()).unwrap_or(u64::MAX);
         let (mut told, mut untold, mut written) = (0, 0, 0);
         while let Some(mut round) = bout.next() {
             let own = format!("r{}-", round.number);

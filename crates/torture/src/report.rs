@@ -175,7 +175,7 @@ impl Report {
             let cells = [
                 row.part.to_owned(),
                 verdict.to_owned(),
-                format!("{:.1} s", row.seconds),
+                format!("{:.0}s", row.seconds),
                 said,
             ];
             cells.into_iter().map(Cell::Text).collect()

@@ -75,6 +75,8 @@ enum Fate {
 struct Yard<'a> {
     location: &'a Location,
     over: AtomicBool,
+    /// Whether also the last ones have written what they had begun.
+    written: AtomicBool,
     acknowledged: AtomicU64,
     refused: AtomicU64,
     fates: Mutex<BTreeMap<String, Fate>>,
@@ -164,7 +166,7 @@ impl Yard<'_> {
         let mut cursor = None;
         let mut seen: Vec<Event> = Vec::new();
         loop {
-            let over = self.over.load(Ordering::SeqCst);
+            let over = self.written.load(Ordering::SeqCst);
             match watch.poll(&mut cursor, &inbox, &Caller::local(None)) {
                 Ok(answer) if answer.events.is_empty() && over => return seen,
                 Ok(answer) => seen.extend(answer.events),
@@ -214,6 +216,7 @@ fn on_postgresql_10_crashes_of_the_server_lose_nothing_that_was_acknowledged_and
     let yard = Yard {
         location: &location,
         over: AtomicBool::new(false),
+        written: AtomicBool::new(false),
         acknowledged: AtomicU64::new(0),
         refused: AtomicU64::new(0),
         fates: Mutex::default(),
@@ -227,6 +230,7 @@ fn on_postgresql_10_crashes_of_the_server_lose_nothing_that_was_acknowledged_and
             .map(|number| scope.spawn(move || yard.work(number)))
             .collect();
         let reader = scope.spawn(move || yard.follow());
+        let written = Stops(&yard.written);
         let stops = Stops(&yard.over);
         for crash in 0..10 {
             yard.let_work(60);
@@ -245,6 +249,7 @@ fn on_postgresql_10_crashes_of_the_server_lose_nothing_that_was_acknowledged_and
         for client in clients {
             client.join().expect("a client goes on");
         }
+        drop(written);
         seen = reader.join().expect("the reader goes on");
     });
     println!(

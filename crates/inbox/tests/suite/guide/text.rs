@@ -81,7 +81,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// The text without what differs from run to run: tokens, times, ages, UUIDs, hashes and folders.
+/// The text without what differs from run to run: tokens, times, ages, UUIDs, hashes, folders and the machine.
 pub(crate) fn blurred(text: &str) -> String {
     let blurred: String = words(text)
         .into_iter()
@@ -97,7 +97,19 @@ pub(crate) fn blurred(text: &str) -> String {
             _ => word,
         })
         .collect();
-    without_durations(&blurred)
+    without_machine(&without_durations(&blurred))
+}
+
+/// The text without the line in which the torture says where it was.
+fn without_machine(text: &str) -> String {
+    let line = |line: &str| {
+        if line.starts_with("Linux ") && line.trim_end().ends_with(" cores") {
+            "<machine>\n".to_owned()
+        } else {
+            line.to_owned()
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// The text without how long a run took.

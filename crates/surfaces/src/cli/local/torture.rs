@@ -12,6 +12,7 @@ use inbox_ops::{Caller, Inbox, WaitReply};
 use inbox_store::Location;
 use inbox_torture::{Asked, Plan, Report, Tools, play, worker};
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Context, Ended, find, wait};
 
@@ -153,13 +154,26 @@ fn wait_for_reply(
     Ok((woken, heard.0, heard.1))
 }
 
+/// Sets `stop` when the process is told to stop. It listens from here on: what is made afterwards is taken away again.
 fn stop_when_told(stop: Arc<AtomicBool>) -> Result<(), Refusal> {
+    let no_signals =
+        |error: std::io::Error| Refusal::new(Code::Internal, format!("no signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
+        .map_err(no_signals)?;
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        let on = |kind| signal(kind).map_err(no_signals);
+        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?)
+    };
     std::thread::spawn(move || {
-        let _ = runtime.block_on(crate::http::signalled());
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
         stop.store(true, Ordering::SeqCst);
     });
     Ok(())
