@@ -99,12 +99,14 @@ fn strike(scene: &Scene<'_>, measured: &Measured, fault: Fault) -> Result<bool, 
     };
     scene.is_sound(deed).map_err(seen)?;
     let rows = scene.rows(deed)?;
-    let is_whole = rows == measured.rows;
-    must(is_whole || (!is_done && rows == scene.before(deed)), || {
-        let before = scene.before(deed);
+    let is_absent = rows == scene.before(deed);
+    must(!is_done || rows == measured.rows || !is_absent, || {
+        format!("{} failed, exit 0, and nothing is there", faulty.told())
+    })?;
+    must(rows == measured.rows || (!is_done && is_absent), || {
         let whole = &measured.rows;
         format!(
-            "{} failed, exit {}: something is half there: {rows:?}, before {before:?}, whole {whole:?}",
+            "{} failed, exit {}: something is half there: {rows:?} of {whole:?}",
             faulty.told(),
             outcome.code
         )
