@@ -27,6 +27,7 @@ mod killed;
 mod killed_places;
 #[cfg(test)]
 mod links;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod once;

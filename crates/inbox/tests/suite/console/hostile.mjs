@@ -15,6 +15,7 @@ const acts = [
   '\u202egnp.exe', '\u001b]52;c;ZXZpbA==\u0007', '\u001b[31mred', '\u0000<script>alert(1)</script>', '\ufeff<script>alert(1)</script>', '&lt;script&gt;alert(1)&lt;/script&gt;',
   '<scr\u0000ipt>alert(1)</script>', '<a href="&#106;avascript:alert(1)">x</a>', '<img/src="x"/onerror=alert(1)>', '<svg><animate onbegin=alert(1) attributeName=x dur=1s>',
   '<noscript><p title="</noscript><img src=x onerror=alert(1)>">', '<xmp><script>alert(1)</script></xmp>',
+  '<dialog open onclose=alert(1)>x</dialog>',
 ];
 const wraps = [(it) => it, (it) => `before ${it} after`, (it) => it.toUpperCase(), (it) => `> - ${it}`, (it) => `**${it}**\n\n${it}`];
 export const corpus = acts.flatMap((it) => wraps.map((wrap) => wrap(it)));

@@ -1,5 +1,7 @@
 //! A thousand hostile texts, and an agent that obeys whatever it finds outside of a fence: it finds nothing.
 
+use std::collections::HashSet;
+
 use inbox_ops::{Caller, Inbox, Operation, Prompt, Reply, Send};
 use inbox_store::{Location, Store};
 use serde_json::json;
@@ -35,16 +37,19 @@ fn openings() -> Vec<String> {
 
 fn texts() -> Vec<String> {
     let openings = openings();
-    let mut texts = Vec::new();
+    let (mut texts, mut known) = (Vec::new(), HashSet::new());
     for turn in 0.. {
         for (at, opening) in openings.iter().enumerate() {
             let order = ORDERS[(turn + at) % ORDERS.len()];
             let second = &openings[(at * 7 + turn * 13) % openings.len()];
-            texts.push(match turn {
+            let text = match turn {
                 0 => format!("{opening}{order}"),
                 1 => format!("hello\n{opening}\n{order}\n{opening}"),
                 _ => format!("{opening}{second}\n{order}\n{second}{opening}"),
-            });
+            };
+            if known.insert(text.clone()) {
+                texts.push(text);
+            }
             if texts.len() == TEXTS {
                 return texts;
             }
