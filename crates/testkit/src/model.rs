@@ -143,6 +143,8 @@ struct MThread {
     /// The claim that holds it, or finished it.
     claim: Option<usize>,
     until: i64,
+    /// How long the lease was when it was taken or renewed.
+    length: i64,
     messages: Vec<(usize, Kind)>,
 }
 
@@ -191,6 +193,7 @@ impl Model {
                     epoch: 0,
                     claim: None,
                     until: 0,
+                    length: 0,
                     messages: vec![(*from, *kind)],
                 });
                 self.thread(self.threads.len() - 1)
@@ -212,23 +215,38 @@ impl Model {
                 self.thread(*thread)
             }
             Act::Fetch { agent } => Answer::Threads(self.claimable(*agent)),
-            Act::Wait { agent, thread } => {
-                let messages = &self.threads[*thread].messages;
-                let own = messages
-                    .iter()
-                    .rposition(|(from, _)| from == agent)
-                    .map_or(0, |last| last + 1);
-                let wanted = [Kind::Answer, Kind::Control, Kind::Result];
-                let reply = messages[own..]
-                    .iter()
-                    .find(|(from, kind)| from != agent && wanted.contains(kind));
-                Answer::Message(reply.map(|(from, kind)| (name(*from), *kind)))
-            }
+            Act::Wait { agent, thread } => self.wait(*agent, *thread),
             Act::Pass { millis } => {
                 self.now += millis;
                 Answer::Nothing
             }
         }
+    }
+
+    /// Looks for a reply. A holder who finds none keeps its lease, in the last third of it.
+    fn wait(&mut self, agent: usize, thread: usize) -> Answer {
+        let messages = &self.threads[thread].messages;
+        let own = messages
+            .iter()
+            .rposition(|(from, _)| *from == agent)
+            .map_or(0, |last| last + 1);
+        let wanted = [Kind::Answer, Kind::Control, Kind::Result];
+        let reply = messages[own..]
+            .iter()
+            .find(|(from, kind)| *from != agent && wanted.contains(kind));
+        let reply = reply.map(|(from, kind)| (name(*from), *kind));
+        let by_name = Who {
+            agent: Some(agent),
+            session: None,
+            claim: None,
+        };
+        if reply.is_none() && self.must_hold(by_name, thread).is_ok() {
+            let held = &mut self.threads[thread];
+            if held.until - held.length / 3 <= self.now {
+                held.until = self.now + held.length;
+            }
+        }
+        Answer::Message(reply)
     }
 
     fn is_live(&self, thread: usize) -> bool {
@@ -273,7 +291,8 @@ impl Model {
         thread.epoch += 1;
         thread.attempts += 1;
         thread.status = Status::Claimed;
-        thread.until = self.now + seconds * 1000;
+        thread.length = seconds * 1000;
+        thread.until = self.now + thread.length;
         thread.claim = Some(self.claims.len());
         let epoch = thread.epoch;
         self.claims.push(Claimed {
@@ -371,6 +390,7 @@ impl Model {
         }
         let (status, kind) = match what {
             Work::Renew(seconds) => {
+                self.threads[index].length = seconds * 1000;
                 self.threads[index].until = self.now + seconds * 1000;
                 return self.thread(index);
             }
