@@ -74,7 +74,7 @@ impl<'a> Bout<'a> {
             return None;
         }
         let number = match self.amount {
-            Amount::Within(time) if self.rounds > 0 && self.begun.elapsed() >= time => return None,
+            Amount::Within(_) if self.rounds > 0 && self.is_late() => return None,
             Amount::Rounds(rounds) if self.rounds >= rounds => return None,
             Amount::Only(_) if self.rounds > 0 => return None,
             Amount::Only(round) => round,
@@ -119,6 +119,11 @@ impl<'a> Bout<'a> {
     /// Whether somebody asked for an end: what happens then to children is no proof of anything.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Whether the time is over that was asked for: a long round ends early then.
+    pub fn is_late(&self) -> bool {
+        matches!(self.amount, Amount::Within(time) if self.begun.elapsed() >= time)
     }
 
     /// The number of the round that is on.

@@ -60,19 +60,21 @@ impl Part for Power {
             );
             bout.count("acts", u64::try_from(story.record.len()).unwrap_or(0));
             let mut judge = Judge::new(&story.record, &story.store, &ground.folder().join("disk"))?;
-            let judged = judge_some(&mut judge, &story.record, IMAGES, &mut round.dice);
+            let is_over = || bout.is_late() || bout.is_stopped();
+            let judged = judge_some(&mut judge, &story.record, IMAGES, &mut round.dice, &is_over);
             bout.count("images", judged?);
         }
         Ok(())
     }
 }
 
-/// Judges so many different disks of a record, or as many as there are. How many.
+/// Judges so many different disks of a record, or as many as there are and there is time for. How many.
 pub fn judge_some(
     judge: &mut Judge<'_>,
     record: &Record,
     images: u64,
     dice: &mut Dice,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<u64, Broken> {
     let mut judged = 0;
     // What is lost just after somebody was told is what a program that syncs too late loses.
@@ -81,7 +83,7 @@ pub fn judge_some(
     }
     let acts = u64::try_from(record.len()).unwrap_or(u64::MAX);
     for _ in 0..20 * images {
-        if judged >= images {
+        if judged >= images || is_over() {
             break;
         }
         let at = usize::try_from(dice.below(acts + 1)).unwrap_or_default();

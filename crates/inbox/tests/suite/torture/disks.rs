@@ -78,8 +78,9 @@ fn an_upgrade_that_loses_power_goes_on_from_every_schema_that_landed() {
         let outcome = record.run(&command, promise).expect("it can be watched");
         assert_eq!(outcome.code, 0, "{}: {outcome}", fixture.display());
         let bench = sandbox.folder().join("disk");
-        let judged = Judge::new(&record, &store, &bench)
-            .and_then(|mut judge| judge_some(&mut judge, &record, 60, &mut Dice::new(7)));
+        let judged = Judge::new(&record, &store, &bench).and_then(|mut judge| {
+            judge_some(&mut judge, &record, 60, &mut Dice::new(7), &|| false)
+        });
         images += judged.unwrap_or_else(|broken| panic!("{}: {broken}", fixture.display()));
     }
     assert!(images > 300, "{images}");
