@@ -1,7 +1,7 @@
 //! What several workers did to one thread, as they saw it: when each asked, when it was answered, and what it was told.
 //!
 //! A history is right when its steps can be put in one order that a thread could have taken ([`Standing`]) and in which
-//! no step comes before another that was answered before it was asked ([`judge`]). Threads do not touch each other, so
+//! no step comes before another that was answered before it was asked ([`judge()`]). Threads do not touch each other, so
 //! each is judged by itself.
 
 mod judge;
