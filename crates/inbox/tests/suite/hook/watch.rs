@@ -152,7 +152,10 @@ fn the_hooks_of_a_codex_session_start_one_who_watches_and_do_not_wait_for_it() {
             "{SESSION} inbox: 1 new (1 request from luna). Run inbox read."
         )]
     );
-    assert_eq!(codex.watchers().len(), 1);
+    // One that finds another watching ends by itself, and may be about to.
+    within("one watches", || {
+        (codex.watchers().len() == 1).then_some(())
+    });
     let message = sent["message"]["message_id"].as_str().unwrap();
     let found = rung(&project, message);
     assert_eq!(

@@ -372,7 +372,7 @@ const THREATS: [Threat; 26] = [
             ),
             Held("run/kept.rs", "a_bomb_of_processes_stays_inside", &[]),
             Held(
-                "crates/runner/src/hand/attend.rs",
+                "crates/runner/src/hand/input.rs",
                 "a_prompt_is_put_in_once_and_never_read_as_a_pattern",
                 &[],
             ),
