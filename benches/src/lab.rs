@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use inbox_core::{Kind, ThreadId};
@@ -141,12 +142,14 @@ pub(crate) fn send_task(inbox: &Inbox, from: &Caller, to: &str) -> Outcome<Threa
     Ok(request.run(inbox, from)?.thread.thread_id)
 }
 
-/// Answers in a thread.
+/// Answers in a thread, each time in other words: who says the same again and again is stopped by the loop guard.
 pub(crate) fn answer(inbox: &Inbox, from: &Caller, thread: ThreadId) -> Outcome<()> {
+    static ANSWERS: AtomicU64 = AtomicU64::new(0);
+    let nth = ANSWERS.fetch_add(1, Ordering::Relaxed);
     let request = Send {
         thread: Some(thread),
         kind: Some(Kind::Answer),
-        summary: Some("yes, go on".to_owned()),
+        summary: Some(format!("yes, go on ({nth})")),
         ..Send::default()
     };
     request.run(inbox, from)?;

@@ -35,8 +35,10 @@ pub(crate) fn measure_processes(lab: &Lab, peers: &Peers, report: &mut Report) -
     if let Some(hcom) = &peers.hcom {
         hcom.drain()?;
     }
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let thread = send_task(&inbox, &alice, "bob")?.to_string();
+        // Who says the same again and again is stopped by the loop guard.
+        let summary = format!("yes, {round}");
         let wait = ["wait-reply", "--agent", "alice", "--thread", &thread];
         let waiter = lab.inbox(&db, &wait).spawn()?;
         let send = [
@@ -46,7 +48,7 @@ pub(crate) fn measure_processes(lab: &Lab, peers: &Peers, report: &mut Report) -
             "--kind",
             "answer",
             "--summary",
-            "yes",
+            &summary,
             "--thread",
             &thread,
         ];
@@ -85,10 +87,20 @@ fn woken(mut waiter: Child, send: &mut std::process::Command) -> Outcome<Duratio
         return Err(format!("a process that should wait ended with {status}").into());
     }
     let start = Instant::now();
+    let pid = rustix::process::Pid::from_child(&waiter);
     let mut sender = send.spawn()?;
+    // Without a word from the sender the other would wait for ever.
+    let minder = std::thread::spawn(move || -> std::io::Result<bool> {
+        let is_sent = sender.wait()?.success();
+        if !is_sent {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        Ok(is_sent)
+    });
     let status = waiter.wait()?;
     let took = start.elapsed();
-    if !sender.wait()?.success() || !status.success() {
+    let is_sent = minder.join().map_err(|_| "a thread panicked")??;
+    if !is_sent || !status.success() {
         return Err(format!("a wake failed: {send:?}").into());
     }
     Ok(took)
