@@ -61,6 +61,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "PostgreSQL numbers an event before it is committed",
     ),
     (
+        "torn_look",
+        "a look shows a thread as a write has left it, without the message that goes with it",
+    ),
+    (
         "read_behind",
         "PostgreSQL gives mail without what was acknowledged and has no number yet",
     ),

@@ -253,9 +253,8 @@ impl Inbox {
     /// Runs `f` on one consistent snapshot, after what plain SQL clients wrote has been taken in.
     pub(crate) fn read<T>(
         &self,
-        f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
+        mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<T, Refusal> {
-        let mut f = Some(f);
         loop {
             let found = self.store.read_foreseeing(
                 |foresight| foresight.intake(),
@@ -263,7 +262,7 @@ impl Inbox {
                     if tx.intake_waits()? {
                         return Ok(None);
                     }
-                    f.take().map(|f| f(tx)).transpose()
+                    f(tx).map(Some)
                 },
             )?;
             match found {

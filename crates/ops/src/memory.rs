@@ -258,7 +258,7 @@ pub(crate) fn recall(
     let best = together(&[by_words, near], most);
     let memories = inbox.read(|tx| {
         let mut memories = Vec::new();
-        for id in best {
+        for &id in &best {
             // What was forgotten meanwhile is gone.
             if let Some(agent_no) = agent_no
                 && let Some(row) = tx.memory(agent_no, id)?

@@ -181,16 +181,17 @@ impl Store {
         matches!(self.location, Location::Postgres(_))
     }
 
-    /// Runs `f` on one consistent snapshot. Nothing that it does is kept.
-    pub fn read<T>(&self, f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>) -> Result<T, Refusal> {
+    /// Runs `f` on one consistent snapshot. Nothing that it does is kept. `f` may run several times, when others write to
+    /// the thread that it looks at.
+    pub fn read<T>(&self, f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>) -> Result<T, Refusal> {
         self.read_foreseeing(|_| {}, f)
     }
 
     /// The same, for an `f` of which it is known what it asks for first.
     pub fn read_foreseeing<T>(
         &self,
-        foresee: impl FnOnce(&mut Foresight<'_>),
-        f: impl FnOnce(&mut Tx<'_>) -> Result<T, Abort>,
+        foresee: impl Fn(&mut Foresight<'_>),
+        mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<T, Refusal> {
         let mut driver = self.driver();
         if self.shared.is_some() {
@@ -198,9 +199,24 @@ impl Store {
             return f(&mut self.transaction(driver.as_mut(), now))
                 .map_err(|abort| doubted(driver.as_mut(), abort));
         }
+        let mut races = 0;
+        loop {
+            match self.glimpse(driver.as_mut(), &foresee, &mut f) {
+                Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
+                outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
+            }
+        }
+    }
+
+    fn glimpse<T>(
+        &self,
+        driver: &mut dyn Driver,
+        foresee: &impl Fn(&mut Foresight<'_>),
+        f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
         driver.number()?;
         driver.begin(Mode::Read)?;
-        let mut midst = Midst::of_all(driver.as_mut());
+        let mut midst = Midst::of_all(driver);
         let driver = midst.driver();
         foresee(&mut Foresight::new(driver, self.is_database_time()));
         let outcome = self
@@ -209,7 +225,7 @@ impl Store {
             .and_then(|now| f(&mut self.transaction(driver, now)));
         self.armed.fault(Mode::Read);
         driver.rollback();
-        outcome.map_err(|abort| doubted(driver, abort))
+        outcome
     }
 
     /// Runs `f` in one transaction that is on disk when this returns. When `f` refuses, nothing of it
@@ -378,8 +394,11 @@ impl Store {
         self.armed.reach(FailPoint::AfterRing);
     }
 
-    /// The number of a committed entry's event.
+    /// The number of a committed entry's event; 0 where there was none.
     pub fn event_of(&self, entry_no: i64) -> Result<EventId, StoreError> {
+        if entry_no == 0 {
+            return Ok(EventId(0));
+        }
         let mut driver = self.driver();
         driver.number()?;
         driver.event_of(entry_no).map(EventId)

@@ -154,6 +154,15 @@ macro_rules! is_of_log {
     };
 }
 
+/// The check for threads that should be in a queue: all of them, but with a ledger those whose mail its topic has, and which
+/// was delivered therefore.
+pub(crate) const IN_NO_QUEUE: &str = "SELECT 'thread ' || t.thread_no || ' waits in no queue' FROM threads t
+  WHERE NOT EXISTS (SELECT 1 FROM recipients r WHERE r.address_no = t.to_no AND r.thread_no = t.thread_no)
+    AND (NOT EXISTS (SELECT 1 FROM topics)
+         OR EXISTS (SELECT 1 FROM entries e JOIN deliveries d ON d.address_no = t.to_no AND d.entry_no = e.entry_no
+                     WHERE e.thread_no = t.thread_no))
+  LIMIT 20";
+
 macro_rules! statements {
     (
         shared { $($shared:ident $shared_file:literal $(reads $($view:ident)+)?,)* }
@@ -435,6 +444,7 @@ statements! {
     }
     postgres {
         UNNUMBERED "unnumbered",
+        UNNUMBERED_OF_THREAD "unnumbered_of_thread",
         NUMBER "number",
         NUMBER_OWN "number_own",
         SETTINGS "settings",

@@ -182,9 +182,7 @@ impl Link {
                  OR NOT EXISTS (SELECT 1 FROM addresses d WHERE d.address_no = t.to_no) LIMIT 20",
             "SELECT 'a queue holds thread ' || r.thread_no || ', which is not there' FROM recipients r
               WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.thread_no = r.thread_no) LIMIT 20",
-            "SELECT 'thread ' || t.thread_no || ' waits in no queue' FROM threads t
-              WHERE NOT EXISTS (SELECT 1 FROM recipients r WHERE r.address_no = t.to_no AND r.thread_no = t.thread_no)
-                AND NOT EXISTS (SELECT 1 FROM topics) LIMIT 20",
+            crate::sql::IN_NO_QUEUE,
             "SELECT 'an inbox holds entry ' || d.entry_no || ', which is not there' FROM deliveries d
               WHERE NOT EXISTS (SELECT 1 FROM entries e WHERE e.entry_no = d.entry_no) LIMIT 20",
             "SELECT 'the index ' || c.relname || ' is not valid' FROM pg_index i

@@ -170,3 +170,42 @@ fn on_postgresql_a_keyed_write_waits_for_its_number_and_is_answered_with_it_agai
     assert_eq!(first["next_event_id"], 1);
     assert_eq!(inbox.run(words(send)).ok(), first);
 }
+
+#[test]
+fn on_postgresql_a_look_in_the_moment_of_a_write_sees_the_thread_with_its_message_or_neither() {
+    let url = shared().fresh_url();
+    let schema = schema(&url);
+    let inbox = Sandbox::at(INBOX, &url);
+    let thread = open(&inbox, "backend", "work");
+    let token = claim(&inbox, "backend", &thread, 600);
+    let gate = format!("pg_advisory_xact_lock(7, hashtext('{schema}'))");
+    shared().psql(&format!(
+        "CREATE FUNCTION {schema}.slowly() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN PERFORM {gate}; RETURN NULL; END $$;
+         CREATE TRIGGER slowly AFTER UPDATE OF event_id ON {schema}.entries
+             FOR EACH ROW EXECUTE FUNCTION {schema}.slowly()"
+    ));
+    let slow = InTheWay::new(schema, NUMBERS);
+    inbox
+        .run(words("send --agent alice --to bob --subject another"))
+        .ok();
+    drop(slow);
+    let closed = InTheWay::new(schema, &format!("SELECT {gate}"));
+    let look = start(&inbox, &words(&format!("show --thread {thread}")));
+    closed.stops_somebody();
+    let done = format!("done --agent backend --thread {thread} --lease {token} --summary ok");
+    inbox.run(words(&done)).ok();
+    drop(closed);
+    let seen = ends(look).ok();
+    let kinds: Vec<&str> = seen["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|message| message["kind"].as_str().expect("a kind"))
+        .collect();
+    assert_eq!(seen["thread"]["status"], "done");
+    assert!(
+        kinds.contains(&"result"),
+        "it is done by no message: {kinds:?}"
+    );
+}
