@@ -390,13 +390,10 @@ impl<'a> Tx<'a> {
         digest: &str,
         answer: &str,
     ) -> Result<(), StoreError> {
-        // What changes no thread writes no entry: then it is remembered beside the newest one.
+        // What changes no thread writes no entry: then it is remembered beside the newest one, if there is one.
         let entry_no = match self.entries.last() {
-            Some(&entry_no) => Some(entry_no),
-            None => self.one_int(&sql::NEWEST_ENTRY, &[])?,
-        };
-        let Some(entry_no) = entry_no else {
-            return Ok(());
+            Some(&entry_no) => entry_no,
+            None => self.one_int(&sql::NEWEST_ENTRY, &[])?.unwrap_or(0),
         };
         let agent_no = self.ensure_agent(agent)?;
         let now = self.now.0;

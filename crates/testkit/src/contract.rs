@@ -131,6 +131,7 @@ macro_rules! every_rule {
             keys {
                 a_keyed_retry_gives_the_first_answer_unchanged
                 a_keyed_claim_gives_its_token_again
+                a_keyed_write_is_remembered_before_there_is_any_mail
                 a_key_with_other_content_is_a_conflict
                 refusals_and_empty_claims_are_not_remembered
                 a_keyed_retry_by_token_works_after_the_work_is_over

@@ -28,6 +28,8 @@ pub(super) enum Entry {
     Own,
     /// It names an entry by its key.
     Named,
+    /// It names one, or 0 where there was none.
+    NamedOrNone,
     /// It names one, and in PostgreSQL the number of its event too.
     NamedWithEvent,
 }
@@ -243,7 +245,7 @@ pub(super) static TABLES: &[Table] = &[
         name: "replays",
         columns: &["agent_no", "key", "digest", "answer", "created_at"],
         key: &["agent_no", "key"],
-        entry: Entry::Named,
+        entry: Entry::NamedOrNone,
         is_ordered: false,
         ..PLAIN
     },
@@ -505,7 +507,7 @@ pub fn known_columns() -> Vec<(&'static str, &'static str)> {
         let numbers: &[&'static str] = match table.entry {
             Entry::None => &[],
             Entry::Own => &NUMBERS,
-            Entry::Named => &NUMBERS[..1],
+            Entry::Named | Entry::NamedOrNone => &NUMBERS[..1],
             Entry::NamedWithEvent => &NUMBERS[..2],
         };
         let columns = numbers.iter().chain(table.columns);

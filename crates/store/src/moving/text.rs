@@ -71,11 +71,15 @@ impl Texts {
 }
 
 fn select(table: &Table, engine: Engine) -> String {
+    let or_none = |number: &str| match table.entry {
+        Entry::NamedOrNone => format!("COALESCE({number}, 0)"),
+        _ => number.to_owned(),
+    };
     let expression = |column: &&str| match (*column, engine) {
-        (EVENT, Engine::Sqlite) => "e.entry_no".to_owned(),
-        (EVENT, Engine::Postgres) => "e.event_id".to_owned(),
-        (NUMBER, Engine::Sqlite) => "COALESCE(e.message_no, e.entry_no)".to_owned(),
-        (NUMBER, Engine::Postgres) => "e.entry_no".to_owned(),
+        (EVENT, Engine::Sqlite) => or_none("e.entry_no"),
+        (EVENT, Engine::Postgres) => or_none("e.event_id"),
+        (NUMBER, Engine::Sqlite) => or_none("COALESCE(e.message_no, e.entry_no)"),
+        (NUMBER, Engine::Postgres) => or_none("e.entry_no"),
         (column, _) if table.entry == Entry::Own => format!("e.{column}"),
         (column, _) => format!("t.{column}"),
     };
@@ -93,6 +97,10 @@ fn select(table: &Table, engine: Engine) -> String {
     let (from, joined) = match table.entry {
         Entry::None => (format!("{name} t"), ""),
         Entry::Own => (format!("{name} e"), ""),
+        Entry::NamedOrNone => (
+            format!("{name} t LEFT JOIN entries e ON e.entry_no = t.entry_no"),
+            "",
+        ),
         _ if is_by_event => (
             format!("entries e CROSS JOIN {name} t"),
             "t.entry_no = e.entry_no AND ",

@@ -57,10 +57,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(10 "0010_places" differs),
     migration!(11 "0011_console" differs),
     migration!(12 "0012_memory" differs),
+    migration!(13 "0013_replays" differs),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 12;
+pub const SCHEMA_VERSION: i64 = 13;
 
 #[cfg(test)]
 mod tests {
@@ -103,6 +104,7 @@ mod tests {
             0x9459_9177_9573_a9ff,
             0xb942_4d58_41fa_37cb,
             0xa3ee_25b6_a453_9df4,
+            0x0e12_5b1c_63f8_710d,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

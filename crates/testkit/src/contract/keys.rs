@@ -1,7 +1,7 @@
 //! A retried command with the same key has one effect.
 
 use inbox_core::Code;
-use inbox_ops::{Caller, Claim, Done, Send};
+use inbox_ops::{AgentAdd, Caller, Claim, Done, Send};
 
 use crate::world::{World, by, code, task};
 
@@ -43,6 +43,19 @@ pub fn a_keyed_claim_gives_its_token_again(world: &World) {
         .expect("a retry succeeds");
     assert_eq!(first.lease, again.lease);
     assert!(again.lease.and_then(|lease| lease.lease_token).is_some());
+}
+
+pub fn a_keyed_write_is_remembered_before_there_is_any_mail(world: &World) {
+    let caller = keyed("lead", "k1");
+    let add = AgentAdd {
+        slug: Some("backend".parse().expect("a good name")),
+        ..AgentAdd::default()
+    };
+    let add = || world.call_as(&caller, &add).expect("the first, or a retry");
+    let first = serde_json::to_value(add()).ok();
+    assert_eq!(first, serde_json::to_value(add()).ok());
+    world.send("lead", "backend", "work");
+    assert_eq!(first, serde_json::to_value(add()).ok());
 }
 
 pub fn a_key_with_other_content_is_a_conflict(world: &World) {
