@@ -1,4 +1,4 @@
-.PHONY: build run story test clients interop check audit docs sabotage torture fuzz release deb image bench
+.PHONY: build run story test clients interop check audit docs sabotage mutants torture fuzz release deb image bench
 
 build:
 	cargo build --locked
@@ -52,6 +52,11 @@ sabotage:
 	@scripts/ensure-postgres
 	scripts/sabotage
 
+# Changes the rules of core, leases and cursors one by one and requires that the tests notice (cargo-mutants, installed under target/
+# when it is missing); hours on two cores. ARGS=--write writes docs/reference/mutants.md.
+mutants:
+	scripts/mutants $(ARGS)
+
 # What inbox promises at figures that take long, with the binary that is shipped: hours on two cores. TORTURE_DB names another place,
 # such as a postgres:// URL; SOAK_SECONDS is how long the soak takes.
 torture: release
@@ -66,6 +71,7 @@ torture: release
 	$(TORTURE) --only cursor,wakes --rounds 1000
 	$(TORTURE) --only clock,server,ledger --rounds 2000
 	$(TORTURE) --only crowd,throng --rounds 50
+	$(TORTURE) --only recovery --rounds 10
 	$(TORTURE) --only soak --seconds $(SOAK_SECONDS)
 
 TORTURE = $(TARGET)/release/inbox torture --db $(TORTURE_DB)

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod points;
 pub mod power;
 pub mod races;
+pub mod recovery;
 pub mod report;
 pub mod server;
 pub mod soak;
@@ -75,6 +76,7 @@ pub const PARTS: &[&dyn Part] = &[
     &crowd::Crowd(crowd::Size::Large),
     &server::Server,
     &ledger::Ledger,
+    &recovery::Recovery,
     &soak::Soak,
 ];
 

@@ -111,12 +111,13 @@ fn hire(
     Ok((child, work, books))
 }
 
-fn said_in(ground: &Ground<'_>, work: &Work) -> PathBuf {
+/// The file in which a worker says what is done.
+pub(crate) fn said_in(ground: &Ground<'_>, work: &Work) -> PathBuf {
     ground.folder().join(format!("{}.said", work.prefix))
 }
 
 /// Goes to where a dead worker said that it was.
-fn heard(ground: &Ground<'_>, work: &mut Work) -> Result<(), Broken> {
+pub(crate) fn heard(ground: &Ground<'_>, work: &mut Work) -> Result<(), Broken> {
     let file = said_in(ground, work);
     let said = std::fs::read_to_string(&file)?;
     for line in said.split_inclusive('\n') {

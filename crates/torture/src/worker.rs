@@ -35,6 +35,15 @@ pub fn run(args: &[String], out: &mut dyn Write) -> Result<(), Refusal> {
             }
             Ok(())
         }
+        ["look"] => {
+            let inbox = open()?;
+            inbox.store().read(|tx| {
+                tx.newest_event()?;
+                say(out, "ready\n")?;
+                let _ = std::io::stdin().read_to_end(&mut Vec::new());
+                Ok(())
+            })
+        }
         ["zombie", thread, token, sort] => {
             let inbox = open()?;
             let (thread, token, sort) = (thread.parse()?, token.parse()?, number(sort)?);
