@@ -1,0 +1,602 @@
+//! The threats, in the order of their numbers.
+
+use super::{Held, Threat};
+
+pub(super) const THREATS: [Threat; 26] = [
+    Threat {
+        number: 1,
+        attack: "The store is another program's file, of a newer version, on a network disk, without its log, read-only or full",
+        defence: "SQLite is built in; a store is known by its marker and version; network file systems are refused; damage is an error and never an empty answer",
+        held: &[
+            Held(
+                "damage/foreign.rs",
+                "what_is_no_store_is_refused_and_left_as_it_is",
+                &["NOT_STORES", "COMMANDS"],
+            ),
+            Held(
+                "damage/foreign.rs",
+                "a_store_of_a_newer_schema_is_refused_and_left_as_it_is",
+                &["COMMANDS"],
+            ),
+            Held(
+                "damage/foreign.rs",
+                "a_store_that_lost_a_table_is_corrupt",
+                &["TABLES"],
+            ),
+            Held(
+                "damage.rs",
+                "a_damaged_log_is_found_by_doctor_and_by_whoever_finds_nothing",
+                &[],
+            ),
+            Held(
+                "damage.rs",
+                "a_store_on_a_network_file_system_is_refused",
+                &[],
+            ),
+            Held(
+                "damage/disk.rs",
+                "a_full_disk_refuses_and_loses_nothing_that_was_acknowledged",
+                &[],
+            ),
+            Held(
+                "damage/disk.rs",
+                "a_store_on_a_read_only_disk_refuses_writes_and_says_why",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 2,
+        attack: "A hostile or damaged file is handed to `--db`",
+        defence: "SQLite's schema is not trusted, cells are checked, extensions cannot be loaded; who finds nothing checks the store first",
+        held: &[
+            Held(
+                "damage/many.rs",
+                "two_thousand_damaged_images_never_panic_hang_or_look_empty",
+                &["IMAGES"],
+            ),
+            Held(
+                "damage/images.rs",
+                "two_hundred_damaged_images_never_panic_hang_or_look_empty",
+                &["IMAGES"],
+            ),
+            Held(
+                "crates/store/src/foreign/tests.rs",
+                "what_is_no_database_is_refused_in_words",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 3,
+        attack: "SQL in names, labels, filters and texts",
+        defence: "Parameters everywhere; statements are files, and none is put together of texts",
+        held: &[
+            Held(
+                "security/sql.rs",
+                "sql_in_any_field_is_text_or_is_refused_on_both_databases",
+                &["TEXTS", "FIELDS"],
+            ),
+            Held(
+                "security/sql.rs",
+                "pieces_of_sql_in_any_order_are_text_or_are_refused_on_both_databases",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 4,
+        attack: "Another role of the database reads or writes, such as Supabase's `anon`",
+        defence: "A schema of its own, row security on every table, no right for anybody but the owner, pinned search paths, TLS",
+        held: &[
+            Held(
+                "cli/rights.rs",
+                "by_the_catalog_nobody_else_has_any_right_on_anything_of_a_store",
+                &["ASKED"],
+            ),
+            Held(
+                "cli/rights.rs",
+                "everything_that_they_attempt_is_denied_even_inside_the_schema",
+                &["OTHERS", "ATTEMPTS"],
+            ),
+            Held(
+                "crates/testkit/tests/tls.rs",
+                "each_sslmode_takes_and_refuses_what_libpq_says",
+                &[],
+            ),
+            Held(
+                "security/answers.rs",
+                "a_server_that_answers_with_anything_is_refused_or_understood",
+                &["ANSWERS"],
+            ),
+        ],
+    },
+    Threat {
+        number: 5,
+        attack: "A lock or a transaction of another program stands in the way",
+        defence: "Every statement, lock and transaction has an end; who waits is told for whom; readers miss nothing",
+        held: &[
+            Held(
+                "cli/rights.rs",
+                "a_lock_that_another_program_holds_ends_in_a_refusal_that_says_what_to_do",
+                &[],
+            ),
+            Held(
+                "cli/rights.rs",
+                "within_an_operation_the_path_is_pinned_and_nothing_waits_for_ever",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 6,
+        attack: "A web page calls a server on this machine by a rebound name",
+        defence: "Host and Origin are compared exactly, ahead of every route",
+        held: &[
+            Held(
+                "server/gate.rs",
+                "only_hosts_and_origins_of_this_server_come_in_on_every_path",
+                &["HOSTS", "PATHS"],
+            ),
+            Held(
+                "server/gate.rs",
+                "only_hosts_and_origins_of_this_server_come_in_on_every_path",
+                &["ORIGINS", "PATHS"],
+            ),
+            Held(
+                "server/gate.rs",
+                "two_hosts_no_host_and_a_foreign_request_line_are_refused",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 7,
+        attack: "A form or a script of another site posts",
+        defence: "JSON alone, a token on every operation, a strict cookie and a word in every form of the console, no CORS",
+        held: &[
+            Held(
+                "server/gate.rs",
+                "what_a_form_or_a_foreign_page_can_send_changes_nothing",
+                &["KINDS"],
+            ),
+            Held(
+                "server/gate.rs",
+                "every_answer_tells_a_browser_to_keep_out",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 8,
+        attack: "A secret leaks: by arguments, logs, addresses, errors, dumps, copies, or modes of files",
+        defence: "Tokens are shown once and kept as hashes; secrets come by the environment or a private file; nothing repeats them; 0600 and 0700 whatever the umask; no redirect is followed",
+        held: &[
+            Held(
+                "security/canary.rs",
+                "no_command_shows_or_keeps_a_secret",
+                &[],
+            ),
+            Held("security/canary.rs", "no_route_shows_a_secret", &[]),
+            Held(
+                "security/modes.rs",
+                "nothing_that_a_command_writes_can_be_read_by_others_whatever_the_umask",
+                &["COMMANDS"],
+            ),
+            Held(
+                "server/secrets.rs",
+                "a_secret_is_shown_once_and_found_nowhere",
+                &[],
+            ),
+            Held(
+                "server/secrets.rs",
+                "a_token_that_is_missing_wrong_revoked_or_ended_opens_nothing",
+                &[],
+            ),
+            Held(
+                "cli/password.rs",
+                "a_password_in_an_argument_is_refused",
+                &[],
+            ),
+            Held(
+                "cli/password.rs",
+                "no_list_of_processes_shows_a_password",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 9,
+        attack: "Strangers wear a server out: sessions, slow or endless heads, huge bodies",
+        defence: "A token before a body is read; limits on heads, bodies, times, connections and queues",
+        held: &[
+            // The same stranger, ten thousand times, is one case.
+            Held(
+                "server/load.rs",
+                "strangers_and_the_slow_cost_next_to_nothing",
+                &[],
+            ),
+            Held(
+                "server/load.rs",
+                "a_body_that_is_too_large_is_refused_and_the_next_request_is_served",
+                &[],
+            ),
+            Held(
+                "security/bodies.rs",
+                "what_is_no_request_is_refused_by_every_operation_and_the_next_is_served",
+                &["BODIES", "OPERATIONS"],
+            ),
+            Held(
+                "security/bodies.rs",
+                "damaged_frames_are_answered_and_the_tools_go_on",
+                &["DAMAGED"],
+            ),
+        ],
+    },
+    Threat {
+        number: 10,
+        attack: "A sender passes for another, or for the person",
+        defence: "Over HTTP, MCP and the ledger a sender is who its credential says; reserved names have none; on the command line it is shown as unverified",
+        held: &[
+            Held(
+                "server/spoof.rs",
+                "nobody_passes_for_another_or_for_the_person",
+                &["OTHERS", "FIELDS"],
+            ),
+            Held(
+                "server/spoof.rs",
+                "a_message_shows_everywhere_how_its_sender_is_known",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 11,
+        attack: "Mail gives orders to the agent that reads it, or sends itself on and on",
+        defence: "Mail stands between random marks, as data behind the brief; a loop guard counts turns and repeated words",
+        held: &[
+            Held(
+                "run/hostile.rs",
+                "no_text_of_others_leaves_its_fence",
+                &["TEXTS"],
+            ),
+            Held(
+                "run/hostile.rs",
+                "an_agent_that_obeys_finds_nothing_to_obey_in_its_prompt",
+                &[],
+            ),
+            Held(
+                "mcp/hostile.rs",
+                "mail_stays_between_marks_that_it_cannot_close",
+                &["HOSTILE"],
+            ),
+            Held(
+                "cli/guard.rs",
+                "the_same_words_again_and_again_are_refused",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 12,
+        attack: "Mail acts in the console: scripts, beacons, forms, false links",
+        defence: "Markdown is read into events of which the console writes its own HTML; raw HTML and images are text; a strict policy behind it",
+        held: &[Held(
+            "console.rs",
+            "three_hundred_hostile_messages_do_nothing",
+            &["HOSTILE"],
+        )],
+    },
+    Threat {
+        number: 13,
+        attack: "Mail drives the terminal: escape sequences, clipboards, reordering",
+        defence: "Control, escape and reordering characters are made visible before anything is printed",
+        held: &[
+            Held(
+                "tui/hostile.rs",
+                "whatever_agents_write_a_terminal_obeys_the_console_alone",
+                &["TEXTS"],
+            ),
+            Held(
+                "security/print.rs",
+                "whatever_agents_write_no_command_prints_what_a_terminal_obeys",
+                &["TEXTS"],
+            ),
+            Held(
+                "cli/hostile_words.rs",
+                "what_people_see_of_hostile_text_is_harmless",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 14,
+        attack: "An artifact points out of its folder, to a device, a pipe or another's file",
+        defence: "A path is text; only the sender's own program reads a regular file's size and hash, with the sender's rights; a server reads nothing",
+        held: &[
+            Held(
+                "security/paths.rs",
+                "over_http_a_path_is_text_and_nothing_is_read_through_it",
+                &["WAYS", "PLACES"],
+            ),
+            Held(
+                "cli/artifacts.rs",
+                "what_is_no_readable_file_is_kept_by_its_path_with_a_warning",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 15,
+        attack: "A brief or a card gets a command, an argument or a variable into the runner",
+        defence: "Commands come from the local configuration, as lists and without a shell; the prompt is data; a guardian ends the whole tree of processes",
+        held: &[
+            Held(
+                "run/injection.rs",
+                "no_word_of_work_becomes_a_command_an_argument_or_a_variable",
+                &["TEXTS"],
+            ),
+            Held(
+                "run/hostile.rs",
+                "an_agent_that_obeys_finds_nothing_to_obey_in_its_prompt",
+                &[],
+            ),
+            Held("run/kept.rs", "a_bomb_of_processes_stays_inside", &[]),
+            Held(
+                "crates/runner/src/hand/input.rs",
+                "a_prompt_is_put_in_once_and_never_read_as_a_pattern",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 16,
+        attack: "`operator_id` names another's account on a topic that anybody may write to",
+        defence: "Who paid must be who is named, and the topic must be the one of that account's profile; anything else is put aside",
+        held: &[Held(
+            "crates/bridge/tests/suite/spoofs.rs",
+            "two_hundred_spoofs_over_all_operations_change_nothing",
+            &["SPOOFS"],
+        )],
+    },
+    Threat {
+        number: 17,
+        attack: "A proposal says one thing and its bytes do another",
+        defence: "What is shown is read from the scheduled bytes; what cannot be read cannot be approved; nothing is signed by itself",
+        held: &[
+            Held(
+                "crates/bridge/tests/suite/approvals.rs",
+                "what_cannot_be_read_cannot_be_approved",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/proposals.rs",
+                "who_signs_a_change_of_keys_sees_all_of_it",
+                &[],
+            ),
+            Held(
+                "crates/hedera/tests/suite/sdk.rs",
+                "a_transaction_that_was_cut_or_bent_is_never_taken_for_the_one_that_was_signed",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 18,
+        attack: "Old messages are sent again, here or on another topic",
+        defence: "A message of the ledger is its topic and number; a message's UUID is taken once, from its sender",
+        held: &[
+            Held(
+                "crates/bridge/tests/suite/spoofs.rs",
+                "two_hundred_spoofs_over_all_operations_change_nothing",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/killed.rs",
+                "bridges_that_die_anywhere_leave_what_a_clean_run_makes",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 19,
+        attack: "A mirror lies, lags, leaves out, repeats, reorders or leads elsewhere",
+        defence: "Numbers must follow each other, running hashes must add up, links to other hosts are not followed",
+        held: &[
+            Held(
+                "crates/bridge/tests/suite/compare.rs",
+                "whatever_is_changed_missing_added_or_out_of_order_is_named",
+                &["TAMPERING"],
+            ),
+            Held(
+                "crates/bridge/tests/suite/files.rs",
+                "a_mirror_that_changes_or_drops_a_message_is_caught",
+                &[],
+            ),
+            Held(
+                "crates/hedera/tests/suite/mirror.rs",
+                "a_list_that_goes_elsewhere_round_in_circles_or_on_for_ever_is_given_up",
+                &[],
+            ),
+            Held(
+                "crates/hedera/tests/suite/stream.rs",
+                "a_stream_that_breaks_repeats_and_leaves_out_gives_every_message_once",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 20,
+        attack: "A flood on a public topic",
+        defence: "Each payer has its measure, counted after the cursor moved; what is too much is counted and not kept; strangers raise no priority",
+        held: &[Held(
+            "crates/bridge/tests/suite/flood.rs",
+            "a_hundred_thousand_around_a_hundred_hold_up_nobody_and_cost_little",
+            &[],
+        )],
+    },
+    Threat {
+        number: 21,
+        attack: "Garbage where JSON belongs: depth, doubled keys, huge numbers, lone surrogates, wrong types",
+        defence: "One strict decoder with limits; every field refuses every wrong type; a bad message never stops the next",
+        held: &[
+            Held(
+                "crates/hcs/tests/suite/hostile.rs",
+                "what_is_no_json_or_two_things_at_once_is_refused",
+                &["CASES"],
+            ),
+            Held(
+                "crates/hcs/tests/suite/hostile.rs",
+                "ids_and_numbers_that_overflow_are_refused",
+                &["OVERFLOWS"],
+            ),
+            Held(
+                "crates/wire/tests/suite/hostile.rs",
+                "every_field_refuses_every_wrong_type_at_its_own_pointer",
+                &["WRONG_TYPES"],
+            ),
+            Held(
+                "crates/wire/tests/suite/hostile.rs",
+                "what_only_looks_like_a_slug_is_refused_everywhere",
+                &["NOT_SLUGS"],
+            ),
+            Held(
+                "crates/wire/tests/suite/hostile.rs",
+                "texts_that_must_not_get_as_far_as_a_wire_are_stopped_by_the_decoder",
+                &["DAMAGED"],
+            ),
+            Held(
+                "cli/hostile.rs",
+                "files_that_are_no_wires_are_refused_by_name",
+                &["FILES"],
+            ),
+            Held(
+                "cli/hostile.rs",
+                "files_that_are_no_cards_are_nobodys",
+                &["FILES"],
+            ),
+            Held(
+                "crates/hcs/tests/suite/fuzz.rs",
+                "damaged_messages_are_answered",
+                &[],
+            ),
+            Held(
+                "crates/wire/tests/suite/fuzz.rs",
+                "damaged_documents_are_answered",
+                &[],
+            ),
+            Held(
+                "crates/ops/src/exchange/mailbox/fuzz.rs",
+                "damaged_lines_are_taken_or_reported",
+                &[],
+            ),
+            Held(
+                "crates/surfaces/src/tui/keys.rs",
+                "any_bytes_are_keys_or_nothing_and_cost_no_more_than_they_are",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 22,
+        attack: "An HCS-1 file that explodes, lacks chunks, or is not what its topic says",
+        defence: "Caps hold while it is read, windows are checked first, the hash must be the topic's",
+        held: &[
+            Held(
+                "crates/hcs/tests/suite/bomb.rs",
+                "bombs_are_refused_while_they_are_read",
+                &[],
+            ),
+            Held(
+                "crates/hcs/tests/suite/bomb.rs",
+                "an_index_out_of_range_is_refused_at_once",
+                &[],
+            ),
+            Held(
+                "crates/hcs/tests/suite/bomb.rs",
+                "a_million_chunks_end_at_the_limit",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/files.rs",
+                "a_file_that_is_not_what_its_topic_says_is_refused",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 23,
+        attack: "Links that lead to links, round in circles",
+        defence: "A link is followed once, and never one inside what it led to; a registry's moves three times, and never back",
+        held: &[
+            Held(
+                "crates/bridge/tests/suite/links.rs",
+                "a_link_is_followed_once_and_never_one_inside_what_it_led_to",
+                &["CHAIN"],
+            ),
+            Held(
+                "crates/hcs/tests/suite/registry.rs",
+                "moves_are_followed_three_times_and_never_back",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 24,
+        attack: "Malicious memos: overflow, foreign digits, negative times, ids of nobody",
+        defence: "A strict reader of ASCII digits with checked arithmetic; what it reads, it writes again",
+        held: &[
+            Held(
+                "crates/hcs/tests/suite/memo.rs",
+                "malicious_memos_are_refused",
+                &["MALICIOUS"],
+            ),
+            Held(
+                "crates/hcs/tests/suite/memo.rs",
+                "a_million_random_memos_are_answered",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 25,
+        attack: "A ledger whose history is another than it was",
+        defence: "Running hashes are kept and computed again; what does not follow stops the reader, and nothing is delivered again in silence",
+        held: &[
+            Held(
+                "crates/hcs/src/audit.rs",
+                "what_was_changed_left_out_or_put_back_is_found",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/compare.rs",
+                "a_mirror_that_lies_is_told_from_a_store_that_was_changed",
+                &[],
+            ),
+        ],
+    },
+    Threat {
+        number: 26,
+        attack: "What the program is built from",
+        defence: "A lock file with hashes; few packages under few licences; `make audit`; no `unsafe` but in one module; a bill of materials; packages that are the same bytes twice",
+        held: &[
+            Held(
+                "house.rs",
+                "unsafe_code_is_forbidden_everywhere_but_in_one_module",
+                &[],
+            ),
+            Held("house.rs", "every_dependency_may_be_used", &[]),
+            Held("house.rs", "the_binary_is_built_from_few_packages", &[]),
+            Held(
+                "packaging.rs",
+                "the_bill_of_materials_has_every_package_of_the_lock_that_is_linked",
+                &[],
+            ),
+            Held(
+                "packaging.rs",
+                "the_same_binary_gives_the_same_package_and_files_that_nobody_but_root_changes",
+                &[],
+            ),
+        ],
+    },
+];
