@@ -109,6 +109,6 @@ audit:
 # and `inbox-bench postgres quick` for a first look at PostgreSQL.
 bench: release
 	@scripts/ensure-postgres
-	@command -v sqlite3 >/dev/null || { echo "The bench needs the sqlite3 shell: install the package 'sqlite3'." >&2; exit 1; }
+	@for tool in sqlite3 redis-server; do command -v $$tool >/dev/null || { echo "The bench needs $$tool: install Debian's package '$$tool'." >&2; exit 1; }; done
 	cargo build --locked --release --bin inbox-bench
 	$${CARGO_TARGET_DIR:-target}/release/inbox-bench

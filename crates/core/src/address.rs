@@ -236,6 +236,46 @@ mod tests {
     }
 
     #[test]
+    fn mail_lives_and_is_shared_as_its_address_says() {
+        let of = |text: &str| text.parse::<Address>().unwrap().mode();
+        let lives = |text: &str| of(text).default_ttl_hours();
+        assert_eq!(lives("quinn"), None);
+        assert_eq!(lives("role:ba"), None);
+        assert_eq!(lives("0.0.5"), None);
+        assert_eq!(lives("ses_1@host"), Some(24));
+        assert_eq!(lives("project:x"), Some(168));
+        assert_eq!(lives("all"), Some(4));
+        for (text, is_one) in [
+            ("quinn", true),
+            ("role:ba", true),
+            ("ses_1@host", true),
+            ("0.0.5", true),
+            ("project:x", false),
+            ("all", false),
+        ] {
+            assert_eq!(of(text).has_one_owner(), is_one, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_account_is_a_number_and_a_bare_name_is_an_agent() {
+        let of = |text: &str| text.parse::<Address>().unwrap();
+        for text in ["0.0.", "0.0.+1", "0.0.99999999999999999999", "1.0.5"] {
+            assert_ne!(of(text).mode(), Mode::Ledger, "{text}");
+        }
+        assert_ne!(of("0.0.5@x").mode(), Mode::Ledger);
+        assert_ne!(of("x@0.0.5").mode(), Mode::Ledger);
+        let quinn: AgentName = "quinn".parse().unwrap();
+        assert_eq!(of("Quinn").bare_name(), Some(quinn.clone()));
+        assert_eq!(Address::from(&quinn), of("quinn"));
+        assert_eq!(of("role:quinn").bare_name(), None);
+        assert_eq!(Address::role(&quinn), of("role:quinn"));
+        assert_eq!(of("all").bare_name(), None);
+        assert!("".parse::<Address>().unwrap_err().message.contains("empty"));
+        assert_eq!(Address::all().stored(), "ALL");
+    }
+
+    #[test]
     fn what_is_written_in_an_answer_reads_as_it_stands() {
         let read = |text: &str| {
             let mut found = written(serde_json::json!([text]))?;

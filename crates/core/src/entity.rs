@@ -64,6 +64,7 @@ mod tests {
             "project:a:b".parse::<Entity>().unwrap().ref_id.as_str(),
             "a:b"
         );
+        assert_eq!(entity.parts(), (RefType::Task, "0.0.4711".to_owned()));
         for text in ["", "task", "task:", "thing:1", ":1", "task: "] {
             assert!(text.parse::<Entity>().is_err(), "{text:?}");
         }

@@ -240,6 +240,24 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_is_an_object_of_what_it_has_and_reads_back() {
+        let plain = Refusal::input("no");
+        let text = serde_json::to_string(&plain).unwrap();
+        assert_eq!(text, r#"{"code":"invalid_input","message":"no"}"#);
+        assert_eq!(serde_json::from_str::<Refusal>(&text).unwrap(), plain);
+        let full = plain.hint("say yes").detail("said", "no");
+        let text = serde_json::to_string(&full).unwrap();
+        assert_eq!(
+            text,
+            r#"{"code":"invalid_input","message":"no","hint":"say yes","details":{"said":"no"}}"#
+        );
+        assert_eq!(serde_json::from_str::<Refusal>(&text).unwrap(), full);
+        assert_eq!(full.to_string(), "no");
+        let unknown = r#"{"code":"unheard_of","message":"no"}"#;
+        assert!(serde_json::from_str::<Refusal>(unknown).is_err());
+    }
+
+    #[test]
     fn every_code_has_a_name_of_its_own_and_an_exit_status_of_the_contract() {
         let names: HashSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), Code::ALL.len());

@@ -94,3 +94,56 @@ fn too_large(what: &str, size: usize, max: usize, unit: &str) -> Refusal {
     .detail("size", size)
     .detail("limit", max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_long_as_it_may_be_is_taken_and_one_more_is_not() {
+        assert_eq!(text("it", "äöü", 3), Ok(()));
+        assert_eq!(text("it", "ä", 3), Ok(()));
+        assert_eq!(bytes("it", "äö", 4), Ok(()));
+        assert_eq!(bytes("it", "ä", 4), Ok(()));
+        assert_eq!(required("it", "äöü", 3), Ok(()));
+        for (refused, size, max) in [
+            (text("it", "äöüß", 3), 4, 3),
+            (bytes("it", "äöü", 4), 6, 4),
+            (required("it", "äöüß", 3), 4, 3),
+        ] {
+            let refusal = refused.expect_err("it is too long");
+            assert_eq!(refusal.code, Code::TooLarge);
+            assert_eq!(refusal.details["size"], size);
+            assert_eq!(refusal.details["limit"], max);
+            assert!(refusal.message.contains("it has"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn what_is_blank_or_has_a_nul_is_refused() {
+        let code = |checked: Result<(), Refusal>| checked.map_err(|refusal| refusal.code);
+        for blank in ["", " ", "\n\t"] {
+            assert_eq!(code(required("it", blank, 9)), Err(Code::InvalidInput));
+        }
+        for check in [text, bytes, required] {
+            assert_eq!(code(check("it", "a\0b", 9)), Err(Code::InvalidInput));
+        }
+    }
+
+    #[test]
+    fn a_number_is_given_back_within_its_range_and_refused_beside_it() {
+        for value in [-2, 0, 1, 5] {
+            assert_eq!(in_range("it", value, -2, 5), Ok(value));
+        }
+        for value in [-3, 6] {
+            let refusal = in_range("it", value, -2, 5).expect_err("it is out of range");
+            assert_eq!(refusal.code, Code::InvalidInput);
+            assert!(refusal.message.contains(&value.to_string()), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_what_the_contract_says() {
+        assert_eq!([BODY, PAYLOAD, NOTE], [1_048_576, 1_048_576, 262_144]);
+    }
+}

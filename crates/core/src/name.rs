@@ -257,6 +257,63 @@ mod tests {
     }
 
     #[test]
+    fn look_alikes_have_one_skeleton_letter_by_letter() {
+        for (letter, alike) in [
+            ("a", "аαɑáàâäãåāạＡ𝐚𝒜"),
+            ("c", "сϲç"),
+            ("d", "ԁ"),
+            ("e", "еεéèêëēё"),
+            ("h", "һհн"),
+            ("i", "іıιíìîïӏl1|ⅼℓ"),
+            ("j", "ј"),
+            ("m", "мⅿ"),
+            ("n", "ոηпñ"),
+            ("o", "оοօóòôöõø0"),
+            ("p", "рρ"),
+            ("r", "гɾ"),
+            ("s", "ѕꜱ5$"),
+            ("t", "тτ"),
+            ("u", "υսúùûüц"),
+            ("y", "уγýÿ"),
+        ] {
+            for other in alike.chars() {
+                assert_eq!(skeleton(&other.to_string()), letter, "{other}");
+            }
+        }
+        assert_eq!(skeleton("B-2 x_Z.q"), "b2xzq");
+        assert_eq!(skeleton("𝐚𝐛𝐳𝚣"), "abzz");
+        assert_eq!(skeleton("！～ｂ"), skeleton("!~b"));
+        assert_eq!(skeleton("vvorn"), "wom");
+    }
+
+    #[test]
+    fn only_inbox_itself_is_the_system() {
+        assert!(AgentName::system().is_system());
+        assert_eq!(AgentName::system().to_string(), "system");
+        assert!(!"systems".parse::<AgentName>().unwrap().is_system());
+    }
+
+    #[test]
+    fn a_session_has_the_id_that_its_client_gave_it() {
+        for text in ["a", "Ses/1@host:7", &"x".repeat(128)] {
+            assert_eq!(text.parse::<SessionId>().unwrap().as_str(), text);
+        }
+        for text in ["", "a b", "ä", "a\n", &"x".repeat(129)] {
+            assert!(text.parse::<SessionId>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_one_line_that_is_not_empty() {
+        for text in ["a", "Fix the Login", "ä", &"x".repeat(limit::LABEL)] {
+            assert_eq!(text.parse::<Label>().unwrap().as_str(), text);
+        }
+        for text in ["", "a\nb", "\u{1b}", &"x".repeat(limit::LABEL + 1)] {
+            assert!(text.parse::<Label>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_a_name_is_refused() {
         for text in [
             "",

@@ -254,13 +254,28 @@ mod tests {
     }
 
     #[test]
+    fn a_time_past_the_calendar_is_held_at_its_end() {
+        assert_eq!(Millis(i64::MAX).timestamp(), Timestamp::MAX);
+        assert_eq!(Millis(i64::MIN).timestamp(), Timestamp::MIN);
+        assert_eq!(Millis(0).timestamp(), Timestamp::UNIX_EPOCH);
+        assert!("yesterday".parse::<Millis>().is_err());
+    }
+
+    #[test]
     fn a_message_uid_tells_what_it_was_made_of() {
         for random in [0, -1, 1, i64::MIN, i64::MAX, 0x1234_5678_9abc_def0] {
             let uid = message_uid(Millis(1_763_194_260_120), 0x1388, random);
             let parts = uid_parts(&uid).unwrap();
             assert_eq!(parts, (Millis(1_763_194_260_120), 0x388, random));
         }
-        for other in ["", "x", "5e8fd7d8-3c3e-4b5e-9f1a-000000000000", "ä"] {
+        for other in [
+            "",
+            "x",
+            "01a1e48c-6cb2-7029-9390-447f9972ebd",
+            "01a1e48c-6cb2-8029-9390-447f9972ebd3",
+            "5e8fd7d8-3c3e-4b5e-9f1a-000000000000",
+            "ä",
+        ] {
             assert_eq!(uid_parts(other), None);
         }
     }
@@ -272,5 +287,12 @@ mod tests {
         assert_eq!(&uid[14..15], "7");
         assert!("89ab".contains(&uid[19..20]), "{uid}");
         assert_ne!(uid, message_uid(Millis(1_763_194_260_120), 42, -1));
+        // Times past 48 bits lose what is above.
+        let uid = message_uid(
+            Millis((1 << 48) + 0x0001_0203_0405),
+            0x7ff,
+            0x4002_0000_0000_0003,
+        );
+        assert_eq!(uid, "00010203-0405-77ff-8002-000000000003");
     }
 }

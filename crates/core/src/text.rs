@@ -68,6 +68,53 @@ mod tests {
         assert_eq!(visible("over\rwrite", true), "over␍write");
     }
 
+    #[test]
+    fn controls_have_their_pictures_and_what_hides_its_number() {
+        assert_eq!(visible("a\tb", true), "a\tb");
+        assert_eq!(visible("a\tb", false), "a␉b");
+        assert_eq!(visible("a\u{0}b\u{1f}c\u{7f}d", true), "a␀b␟c␡d");
+        assert_eq!(visible("dos\r\nline", false), "dos␍⏎line");
+        for hidden in [
+            '\u{ad}',
+            '\u{034f}',
+            '\u{061c}',
+            '\u{115f}',
+            '\u{17b4}',
+            '\u{180b}',
+            '\u{200b}',
+            '\u{2028}',
+            '\u{2060}',
+            '\u{3164}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fff0}',
+            '\u{1bca0}',
+            '\u{1d173}',
+            '\u{e0001}',
+        ] {
+            let seen = visible(&hidden.to_string(), true).into_owned();
+            assert_eq!(seen, hidden.escape_unicode().to_string());
+        }
+        for harmless in ["plain", "ä ö ü", "日本語", "👍"] {
+            assert_eq!(visible(harmless, false), harmless);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_shown_by_how_it_begins() {
+        assert_eq!(first_line("  one \ntwo"), "one ");
+        assert_eq!(first_line(""), "");
+        assert_eq!(first_line(&"ä".repeat(200)), "ä".repeat(200));
+        assert_eq!(first_line(&"ä".repeat(201)), "ä".repeat(200));
+        assert_eq!(quoted("a\nb"), r#""a\nb""#);
+        let long = "ä".repeat(100);
+        assert_eq!(quoted(&long), format!("\"{long}\""));
+        assert_eq!(
+            quoted(&format!("{long}b")),
+            format!("\"{long}\"… (201 bytes)")
+        );
+    }
+
     proptest! {
         #[test]
         fn nothing_active_survives(text in "\\PC*|.*|[\u{0}-\u{ff}\u{2000}-\u{2070}]*") {
