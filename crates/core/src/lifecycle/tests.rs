@@ -204,3 +204,216 @@ fn a_lease_has_ended_at_its_deadline_to_the_millisecond() {
         }
     });
 }
+
+#[test]
+fn a_proven_holder_takes_every_step_and_each_leaves_what_it_should() {
+    let (keep, finish) = (LeaseChange::Keep, LeaseChange::Finish);
+    every_case(|facts, command| {
+        if !live(facts) || facts.asker.token != TokenStanding::Current {
+            return;
+        }
+        let until = Millis(NOW.0 + 1000);
+        let left = match command {
+            Command::Renew { .. } => (
+                EventType::Renewed,
+                facts.status,
+                LeaseChange::Extend { until },
+            ),
+            Command::Start => (EventType::InProgress, Status::InProgress, keep),
+            Command::Block => (EventType::Blocked, Status::Blocked, keep),
+            Command::Finish => (EventType::Done, Status::Done, finish),
+            Command::Fail => (EventType::Failed, Status::Failed, finish),
+            Command::Release => (EventType::Released, Status::Pending, LeaseChange::Drop),
+            Command::Append(_) => (EventType::Message, facts.status, keep),
+            _ => return,
+        };
+        let decision = decide(facts, command, NOW).expect("it holds the thread");
+        assert_eq!((decision.event, decision.status, decision.lease), left);
+        assert!(!decision.is_override);
+    });
+}
+
+#[test]
+fn who_may_take_call_off_and_assign_is_decided_by_its_part_in_the_thread() {
+    let code = |decided: Result<Decision, Refusal>| decided.map_err(|refusal| refusal.code);
+    every_case(|facts, command| {
+        let (asker, is_open) = (facts.asker, !facts.status.is_final());
+        let is_holder = matches!(
+            asker.name,
+            NameStanding::HolderOnce | NameStanding::HolderAgain
+        ) && facts.status.is_held();
+        let (is_own, event, status, lease) = match command {
+            Command::Claim { .. } if is_open && !live(facts) => (
+                asker.is_reached,
+                EventType::Claimed,
+                Status::Claimed,
+                LeaseChange::Take {
+                    until: Millis(NOW.0 + 1000),
+                },
+            ),
+            Command::Cancel if is_open => (
+                asker.is_creator || is_holder,
+                EventType::Cancelled,
+                Status::Cancelled,
+                LeaseChange::Drop,
+            ),
+            Command::Assign if is_open && facts.is_work => (
+                asker.is_creator,
+                EventType::Readdressed,
+                Status::Pending,
+                if facts.status.is_held() {
+                    LeaseChange::Drop
+                } else {
+                    LeaseChange::Keep
+                },
+            ),
+            Command::Assign if is_open => {
+                let refused = code(decide(facts, command, NOW));
+                assert_eq!(refused, Err(Code::InvalidTransition));
+                return;
+            }
+            _ => return,
+        };
+        let wanted = match is_own || asker.may_override {
+            true => Ok(Decision {
+                event,
+                status,
+                lease,
+                is_override: !is_own,
+            }),
+            false => Err(Code::NotAllowed),
+        };
+        assert_eq!(
+            code(decide(facts, command, NOW)),
+            wanted,
+            "{facts:?} {command:?}"
+        );
+    });
+}
+
+#[test]
+fn a_message_is_refused_only_to_who_names_a_proof_that_is_worth_nothing() {
+    every_case(|facts, command| {
+        let Command::Append(kind) = command else {
+            return;
+        };
+        let asker = facts.asker;
+        let has_ended = facts.status.is_held() && !live(facts);
+        let is_lost = match (asker.token, asker.session) {
+            (TokenStanding::Stale, _) => true,
+            (TokenStanding::Current, _) => has_ended,
+            (_, SessionStanding::Former) => true,
+            (_, SessionStanding::Holder) => has_ended,
+            _ => false,
+        };
+        let is_result_of_work = kind == Kind::Result && facts.is_work;
+        if !is_result_of_work {
+            let decided = decide(facts, command, NOW);
+            assert_eq!(decided.is_err(), is_lost, "{facts:?} {kind:?}");
+        } else if decide(facts, Command::Finish, NOW).is_err() {
+            decide(facts, command, NOW).expect_err("only its holder has a result of work");
+        }
+    });
+}
+
+#[test]
+fn the_ledger_and_another_address_change_neither_status_nor_lease() {
+    every_case(|facts, _| {
+        for (command, event) in [
+            (Command::Readdress, EventType::Readdressed),
+            (Command::Confirm, EventType::Confirmed),
+        ] {
+            let decision = decide(facts, command, NOW).expect("always");
+            assert_eq!((decision.event, decision.status), (event, facts.status));
+            assert_eq!(decision.lease, LeaseChange::Keep);
+        }
+    });
+}
+
+/// A thread that is held until then, seen by somebody who proves nothing.
+fn held(until: i64) -> Facts {
+    Facts {
+        thread: ThreadId::new(7),
+        status: Status::Claimed,
+        is_work: true,
+        is_commentary: false,
+        holder: "holder".parse().ok(),
+        lease_until: Some(Millis(until)),
+        asker: Asker {
+            token: TokenStanding::None,
+            session: SessionStanding::None,
+            name: NameStanding::Stranger,
+            is_creator: false,
+            is_reached: true,
+            may_override: false,
+        },
+    }
+}
+
+#[test]
+fn who_lost_a_thread_is_told_why_and_who_comes_late_who_has_it() {
+    let told = |facts: &Facts| decide(facts, Command::Finish, NOW).unwrap_err();
+    let as_who = |facts: &Facts, token, name| Facts {
+        asker: Asker {
+            token,
+            name,
+            ..facts.asker
+        },
+        ..facts.clone()
+    };
+    let (live, over) = (held(NOW.0 + 1), held(NOW.0));
+    let conflict = told(&live);
+    assert_eq!(conflict.code, Code::LeaseConflict);
+    assert_eq!(conflict.details["agent_id"], "holder");
+    let until = Millis(NOW.0 + 1).to_string();
+    assert_eq!(conflict.details["expires_at"], until);
+    assert!(
+        conflict
+            .message
+            .ends_with(&format!("leased to holder until {until}"))
+    );
+
+    use {NameStanding::*, TokenStanding as Token};
+    let pending = Facts {
+        status: Status::Pending,
+        lease_until: None,
+        ..live.clone()
+    };
+    for (facts, token, name, why) in [
+        (&pending, Token::Stale, Former, "has ended"),
+        (
+            &over,
+            Token::Current,
+            HolderOnce,
+            "ended at 1970-01-01T00:16:40.000Z",
+        ),
+        (
+            &live,
+            Token::None,
+            HolderAgain,
+            "was claimed more than once under this name",
+        ),
+        (
+            &live,
+            Token::Borrowed,
+            HolderAgain,
+            "belongs to another agent",
+        ),
+        (&live, Token::Borrowed, Stranger, "belongs to another agent"),
+        (
+            &live,
+            Token::Stale,
+            HolderAgain,
+            "is held under another claim",
+        ),
+        (&live, Token::Foreign, Former, "is held under another claim"),
+        (&live, Token::None, Former, "is held under another claim"),
+    ] {
+        let refusal = told(&as_who(facts, token, name));
+        assert_eq!(refusal.code, Code::LeaseLost, "{token:?} {name:?}");
+        assert!(refusal.message.contains(why), "{}", refusal.message);
+    }
+    let nobody = told(&pending);
+    assert_eq!(nobody.code, Code::InvalidTransition);
+    assert_eq!(nobody.details["status"], "pending");
+}
