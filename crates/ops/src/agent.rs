@@ -251,7 +251,8 @@ impl Operation for AgentList {
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Agents, Refusal> {
         inbox.read(|tx| {
             let next_event_id = tx.newest_event()?;
-            let agents = tx.agents(None)?.into_iter().map(|details| Agent {
+            let (details, sessions) = tx.agents_and_sessions(None)?;
+            let agents = details.into_iter().map(|details| Agent {
                 // A list of cards would be a book.
                 card: None,
                 persona: None,
@@ -263,7 +264,7 @@ impl Operation for AgentList {
             let agents = agents.filter(is_named);
             let agents: Vec<Agent> = agents.collect();
             let work = if self.work {
-                work(tx, &agents)?
+                work(tx, &agents, sessions)?
             } else {
                 Vec::new()
             };

@@ -61,19 +61,28 @@ pub struct AgentDetails {
 impl Tx<'_> {
     /// Agents: the one with this name, or all on the roster.
     pub fn agents(&mut self, name: Option<&AgentName>) -> Result<Vec<AgentDetails>, StoreError> {
+        Ok(self.agents_and_sessions(name)?.0)
+    }
+
+    /// The same, with the sessions that tell their states.
+    pub fn agents_and_sessions(
+        &mut self,
+        name: Option<&AgentName>,
+    ) -> Result<(Vec<AgentDetails>, Vec<Session>), StoreError> {
         let rows = self.rows(&sql::LIST_AGENTS, &[name.map(AgentName::as_str).into()])?;
         let mut found = Vec::with_capacity(rows.len());
         for mut row in rows {
             found.push(read_agent(&mut row)?);
         }
-        let mut sessions: HashMap<AgentName, Vec<Session>> = HashMap::new();
-        for row in self.sessions(name)? {
-            let of = sessions.entry(row.session.agent_id.clone()).or_default();
-            of.push(row.session);
+        let rows = self.sessions(name)?.into_iter();
+        let sessions: Vec<Session> = rows.map(|row| row.session).collect();
+        let mut of: HashMap<&AgentName, Vec<&Session>> = HashMap::new();
+        for session in &sessions {
+            of.entry(&session.agent_id).or_default().push(session);
         }
         for details in &mut found {
             let agent = &mut details.agent;
-            for session in sessions.get(&agent.agent_id).into_iter().flatten() {
+            for session in of.remove(&agent.agent_id).unwrap_or_default() {
                 let best = agent
                     .state
                     .map_or(session.state, |state| state.min(session.state));
@@ -93,7 +102,7 @@ impl Tx<'_> {
                 join(&mut agent.tags, &session.tags);
             }
         }
-        Ok(found)
+        Ok((found, sessions))
     }
 
     /// Keeps what is set of an agent.
@@ -210,7 +219,11 @@ impl Tx<'_> {
         // Both are in the order of sessions.
         let mut rest = found.iter_mut();
         let mut next = rest.next();
-        for mut row in self.rows(&sql::LABELS_OF_SESSIONS, &of)? {
+        let labels = match agent {
+            Some(_) => self.rows(&sql::LABELS_OF_AGENT, &of)?,
+            None => self.rows(&sql::LABELS_OF_SESSIONS, &[])?,
+        };
+        for mut row in labels {
             let (session_no, mode, stored) = (row.int()?, Tx::mode_of(row.int()?)?, row.text()?);
             while let Some(session) = &mut next
                 && session.session_no < session_no

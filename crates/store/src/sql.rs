@@ -252,6 +252,7 @@ statements! {
         TOUCH_SESSION "touch_session",
         FIND_SESSION "find_session" reads session_rows,
         LIST_SESSIONS "list_sessions" reads session_rows,
+        LABELS_OF_AGENT "labels_of_agent",
         LABELS_OF_SESSIONS "labels_of_sessions",
         MEMBERSHIPS "memberships",
         INSERT_MEMBERSHIP "insert_membership",

@@ -1,7 +1,9 @@
 //! What agents do: what they hold, where they run, what they have not read.
 
+use std::collections::HashMap;
+
 use inbox_core::record::Millis;
-use inbox_core::{Agent, AgentName, SessionState, Thread};
+use inbox_core::{Agent, AgentName, Session, SessionState, Thread};
 use inbox_store::{Abort, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,9 @@ pub struct Work {
     pub unread: i64,
     /// The programs that its living and frozen sessions run in.
     pub clients: Vec<String>,
+    /// Those sessions, for who asks within the process; others have `session list`.
+    #[serde(skip)]
+    pub sessions: Vec<Session>,
 }
 
 /// A thread that an agent holds.
@@ -86,9 +91,19 @@ pub(super) fn page(agents: &[Agent], work: &[Work]) -> Page {
 }
 
 /// What each of these agents does.
-pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort> {
+pub(super) fn work(
+    tx: &mut Tx<'_>,
+    agents: &[Agent],
+    sessions: Vec<Session>,
+) -> Result<Vec<Work>, Abort> {
     let held = tx.held_threads(HELD)?;
-    let sessions = tx.sessions(None)?;
+    let mut living: HashMap<AgentName, Vec<Session>> = HashMap::new();
+    for session in sessions {
+        if session.state != SessionState::Dead {
+            let of = living.entry(session.agent_id.clone()).or_default();
+            of.push(session);
+        }
+    }
     let names: Vec<AgentName> = agents.iter().map(|it| it.agent_id.clone()).collect();
     let unread = tx.unread_of(&names, UNREAD)?;
     let mut all = Vec::with_capacity(agents.len());
@@ -102,14 +117,8 @@ pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort
                 expires_at: row.lease_until?,
             })
         });
-        let mut clients: Vec<String> = sessions
-            .iter()
-            .map(|row| &row.session)
-            .filter(|session| {
-                session.agent_id == agent.agent_id && session.state != SessionState::Dead
-            })
-            .filter_map(|session| session.client.clone())
-            .collect();
+        let sessions = living.remove(&agent.agent_id).unwrap_or_default();
+        let mut clients: Vec<String> = sessions.iter().filter_map(|it| it.client.clone()).collect();
         clients.sort();
         clients.dedup();
         all.push(Work {
@@ -117,6 +126,7 @@ pub(super) fn work(tx: &mut Tx<'_>, agents: &[Agent]) -> Result<Vec<Work>, Abort
             holds: holds.collect(),
             unread: unread.get(&agent.agent_id).copied().unwrap_or(0),
             clients,
+            sessions,
         });
     }
     Ok(all)

@@ -1,5 +1,4 @@
--- The roles and tags of sessions, of one agent ($1) or of all.
-SELECT m.session_no, d.mode, d.address
-  FROM sessions s JOIN memberships m ON m.session_no = s.session_no JOIN addresses d ON d.address_no = m.address_no
- WHERE d.mode IN (2, 3) AND (CAST($1 AS TEXT) IS NULL OR s.agent_no = (SELECT a.agent_no FROM agents a WHERE a.name = $1))
+-- The roles and tags of all sessions.
+SELECT m.session_no, d.mode, d.address FROM memberships m JOIN addresses d ON d.address_no = m.address_no
+ WHERE d.mode IN (2, 3)
  ORDER BY m.session_no, d.address

@@ -78,13 +78,8 @@ pub(super) fn list(visit: &Visit<'_>) -> Result<(String, Html), Refusal> {
         request
     };
     let found = found.run(visit.inbox, visit.caller)?;
-    // One question for all of them.
-    let sessions = SessionList::default()
-        .run(visit.inbox, visit.caller)?
-        .sessions;
     let mut doors: BTreeMap<&AgentName, BTreeSet<String>> = BTreeMap::new();
-    let here: BTreeSet<&AgentName> = found.agents.iter().map(|it| &it.agent_id).collect();
-    let sessions = sessions.iter().filter(|it| here.contains(&it.agent_id));
+    let sessions = found.work.iter().flat_map(|work| &work.sessions);
     for session in sessions.take(LOOKED) {
         let own = doors.entry(&session.agent_id).or_default();
         own.extend(Doors::of(session).open);

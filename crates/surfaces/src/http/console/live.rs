@@ -23,12 +23,9 @@ const TOGETHER: Duration = Duration::from_millis(100);
 /// A page is made again after this time although nothing rang: leases end, and sessions die, by the clock alone.
 const STALE: Duration = Duration::from_secs(15);
 
-/// How many times longer than the making of a page nothing is made after it while there is much work: pages then take a small part
-/// of one core, however many look at them.
-const PAUSE: u32 = 19;
-
-/// There is much work while more than so many operations end in a second.
-const MUCH: f64 = 40.0;
+/// How many times longer than the making of a page nothing is made after it while more than so many operations end in a second:
+/// pages then take a small part of one core, however many look at them.
+const PAUSES: [(f64, u32); 2] = [(1000.0, 59), (40.0, 19)];
 
 /// The pages that somebody looks at.
 pub(in crate::http) struct Live {
@@ -86,7 +83,8 @@ impl Live {
             at: Instant::now(),
             ended,
         };
-        if rate > MUCH { PAUSE } else { 1 }
+        let pause = PAUSES.iter().find(|(much, _)| rate > *much);
+        pause.map_or(1, |(_, pause)| *pause)
     }
 }
 
