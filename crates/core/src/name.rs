@@ -83,14 +83,9 @@ pub fn reserved(text: &str) -> Option<&'static str> {
 /// What a text looks like: without case, spaces, separators and marks, and with one letter for those that
 /// cannot be told apart on a screen. Two texts of one skeleton are look-alikes.
 pub fn skeleton(text: &str) -> String {
-    let plain = text.chars().flat_map(char::to_lowercase).filter_map(|c| {
+    let letters = text.chars().map(unstyled).flat_map(char::to_lowercase);
+    let plain = letters.filter_map(|c| {
         Some(match c {
-            // Full-width forms stand for their ASCII letters.
-            '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0)?.to_ascii_lowercase(),
-            // Mathematical alphabets repeat the same letters in 13 styles.
-            '\u{1d400}'..='\u{1d6a3}' => {
-                char::from(b'a' + u8::try_from((c as u32 - 0x1d400) % 26).ok()?)
-            }
             'а' | 'α' | 'ɑ' | 'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' | 'ā' | 'ạ' => 'a',
             'с' | 'ϲ' | 'ç' => 'c',
             'ԁ' => 'd',
@@ -117,6 +112,18 @@ pub fn skeleton(text: &str) -> String {
         .collect::<String>()
         .replace("rn", "m")
         .replace("vv", "w")
+}
+
+/// The character that a full-width or mathematical form stands for.
+fn unstyled(c: char) -> char {
+    let nth = |first: u8, number: u32| first + u8::try_from(number).unwrap_or_default();
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from(nth(b'!', c as u32 - 0xff01)),
+        // Mathematical alphabets repeat the same letters in 13 styles, and the digits in five.
+        '\u{1d400}'..='\u{1d6a3}' => char::from(nth(b'a', (c as u32 - 0x1d400) % 26)),
+        '\u{1d7ce}'..='\u{1d7ff}' => char::from(nth(b'0', (c as u32 - 0x1d7ce) % 10)),
+        c => c,
+    }
 }
 
 impl FromStr for AgentName {
@@ -246,6 +253,9 @@ mod tests {
             "sys.tem",
             "ѕуѕтем",
             "runner_",
+            "ｈｕ－ｍａｎ",
+            "ａ１１",
+            "a𝟏𝟙",
         ] {
             assert!(reserved(text).is_some(), "{text:?}");
         }
@@ -281,7 +291,7 @@ mod tests {
             }
         }
         assert_eq!(skeleton("B-2 x_Z.q"), "b2xzq");
-        assert_eq!(skeleton("𝐚𝐛𝐳𝚣"), "abzz");
+        assert_eq!(skeleton("𝐚𝐛𝐳𝚣𝟎𝟿"), "abzzo9");
         assert_eq!(skeleton("！～ｂ"), skeleton("!~b"));
         assert_eq!(skeleton("vvorn"), "wom");
     }

@@ -51,12 +51,12 @@ impl Part for Recovery {
     }
 
     fn applies(&self, ground: &Ground<'_>) -> Result<(), String> {
-        match ground.is_served() {
-            true => {
-                Err("what a server's store needs after a crash is the server's matter".to_owned())
-            }
-            false => Ok(()),
+        if ground.is_served() {
+            return Err(
+                "what a server's store needs after a crash is the server's matter".to_owned(),
+            );
         }
+        Ok(())
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {

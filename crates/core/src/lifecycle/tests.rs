@@ -274,14 +274,15 @@ fn who_may_take_call_off_and_assign_is_decided_by_its_part_in_the_thread() {
             }
             _ => return,
         };
-        let wanted = match is_own || asker.may_override {
-            true => Ok(Decision {
+        let wanted = if is_own || asker.may_override {
+            Ok(Decision {
                 event,
                 status,
                 lease,
                 is_override: !is_own,
-            }),
-            false => Err(Code::NotAllowed),
+            })
+        } else {
+            Err(Code::NotAllowed)
         };
         assert_eq!(
             code(decide(facts, command, NOW)),
@@ -352,6 +353,9 @@ fn held(until: i64) -> Facts {
 
 #[test]
 fn who_lost_a_thread_is_told_why_and_who_comes_late_who_has_it() {
+    use NameStanding::{Former, HolderAgain, HolderOnce, Stranger};
+    use TokenStanding as Token;
+
     let told = |facts: &Facts| decide(facts, Command::Finish, NOW).unwrap_err();
     let as_who = |facts: &Facts, token, name| Facts {
         asker: Asker {
@@ -372,8 +376,6 @@ fn who_lost_a_thread_is_told_why_and_who_comes_late_who_has_it() {
             .message
             .ends_with(&format!("leased to holder until {until}"))
     );
-
-    use {NameStanding::*, TokenStanding as Token};
     let pending = Facts {
         status: Status::Pending,
         lease_until: None,
