@@ -32,7 +32,7 @@ const LARGEST: usize = 200_000;
 const CONSOLES: usize = 200;
 
 /// How many rounds with and without them, and how long each is.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 const EACH: Duration = Duration::from_millis(1_500);
 
 /// Every page, and what each filter and range leads to.
