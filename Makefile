@@ -26,20 +26,21 @@ test:
 # session is told at its start, and how it wakes. Beside them Gemini and opencode as workers of `inbox run`. `make test` has them too.
 # Needs npm, Python and user namespaces.
 clients:
-	cargo test --locked --package inbox --test suite -- clients:: hook::watch:: run::offline::
+	cargo test --locked --workspace --test suite -- clients:: hook::watch:: run::offline::
 
 # Programs of others that take minutes to install, once: the official SDK of Hedera for Rust and the HCS-10 client of npm, each in a
 # network of its own, before our devnet and our agent.
 interop:
 	@scripts/ensure-interop
-	cargo test --locked --package inbox --test interop
+	cargo test --locked --workspace --test interop
 
-# Format, lints, docs; the licences are a test of the house.
+# Format, lints, docs; the licences are a test of the house. Tests are always of the whole workspace: for one package alone cargo chooses
+# other features and builds everything a second time.
 check:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items --quiet
-	cargo test --locked --package inbox --test suite --quiet -- house::
+	cargo test --locked --workspace --test suite --quiet -- house::
 
 # Writes docs/reference/, definitions/wire/ and golden texts, and refreshes the transcripts of README.md and
 # docs/guide/.
