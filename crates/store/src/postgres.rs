@@ -119,20 +119,21 @@ impl Postgres {
     /// A look at a thread begins again when the snapshot has a change of it whose event has no number: the thread would be
     /// seen as the change has left it, without the message that goes with it. Only its own events count: with many who
     /// write, somebody's is always without a number.
-    fn must_not_be_torn(&mut self, sql: &'static Sql, params: &[Value]) -> Result<(), StoreError> {
+    fn must_not_be_torn(
+        &mut self,
+        sql: &'static Sql,
+        params: &[Param<'_>],
+    ) -> Result<(), StoreError> {
         let can_be_torn = self.mode == Mode::Read
             && self.is_behind
             && std::ptr::eq(sql, &raw const sql::LOAD_THREAD);
         if !can_be_torn || planted("torn_look") {
             return Ok(());
         }
-        self.ask(&sql::UNNUMBERED_OF_THREAD, params.to_vec())?;
-        let answers = self.link.flush()?;
-        self.ahead.answered(answers);
-        match self.ahead.take(&sql::UNNUMBERED_OF_THREAD, params) {
-            Some(torn) if !torn.is_empty() => Err(StoreError::Raced),
-            _ => Ok(()),
+        if self.query(&sql::UNNUMBERED_OF_THREAD, params)?.is_empty() {
+            return Ok(());
         }
+        Err(StoreError::Raced)
     }
 
     fn known_version(&mut self) -> Result<i64, StoreError> {
@@ -221,8 +222,8 @@ impl Driver for Postgres {
 
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
         self.must_not_miss(sql)?;
+        self.must_not_be_torn(sql, params)?;
         let params = owned(params);
-        self.must_not_be_torn(sql, &params)?;
         if let Some(rows) = self.ahead.take(sql, &params) {
             return Ok(rows);
         }
