@@ -179,7 +179,7 @@ impl Operation for TokenRevoke {
 
 impl Inbox {
     /// The token that a secret is of. What is missing, unknown, ended or revoked is one refusal: who guesses learns
-    /// nothing from it.
+    /// nothing from it. That it is used is written down now and then.
     pub fn admit(&self, secret: Option<&str>) -> Result<Token, Refusal> {
         let refused = || {
             Refusal::new(
@@ -197,14 +197,16 @@ impl Inbox {
             let is_valid = |token: &Token| {
                 token.revoked_at.is_none() && token.expires_at.is_none_or(|end| now < end)
             };
-            Ok(tx.token(&hash)?.filter(is_valid))
+            let token = tx.token(&hash)?.filter(is_valid);
+            let is_unseen = token.as_ref().is_some_and(|token| tx.is_unseen(token));
+            Ok(token.map(|token| (token, is_unseen)))
         })?;
-        found.ok_or_else(refused)
-    }
-
-    /// Writes down that a token was used: now and then.
-    pub fn used(&self, token: &Token) -> Result<(), Refusal> {
-        self.store().write(|tx| Ok(tx.see_token(token)?)).map(drop)
+        let (token, is_unseen) = found.ok_or_else(refused)?;
+        if is_unseen {
+            // A store that cannot be written may still be read.
+            let _ = self.store().write(|tx| Ok(tx.see_token(&token)?));
+        }
+        Ok(token)
     }
 }
 

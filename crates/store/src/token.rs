@@ -8,7 +8,7 @@ use crate::sql;
 use crate::tx::Tx;
 use crate::value::Row;
 
-/// How often it is written down that a token was used: not with every call.
+/// How often it is written down that a token is used.
 const SEEN_EVERY_MS: i64 = 60_000;
 
 impl Tx<'_> {
@@ -47,17 +47,16 @@ impl Tx<'_> {
         Ok(ended.is_some())
     }
 
-    /// Writes down that a token was used: now and then.
+    /// Whether it is time to write down that a token is used: not with every call, because that takes a commit.
+    pub fn is_unseen(&self, token: &Token) -> bool {
+        let is_long_ago = |seen: Millis| seen.0 <= self.now().0 - SEEN_EVERY_MS;
+        token.seen_at.is_none_or(is_long_ago)
+    }
+
+    /// Writes down that a token is used.
     pub fn see_token(&mut self, token: &Token) -> Result<(), StoreError> {
-        let now = self.now().0;
-        let is_due = |seen: Millis| seen.0 <= now - SEEN_EVERY_MS;
-        if token.seen_at.is_none_or(is_due) {
-            self.put(
-                &sql::SEE_TOKEN,
-                &[now.into(), token.token_id.as_str().into()],
-            )?;
-        }
-        Ok(())
+        let params = [self.now().0.into(), token.token_id.as_str().into()];
+        self.put(&sql::SEE_TOKEN, &params)
     }
 }
 

@@ -8,6 +8,8 @@ inbox_testkit::every_rule!(store_contract);
 mod notices;
 #[path = "stores/sharing.rs"]
 mod sharing;
+#[path = "stores/tokens.rs"]
+mod tokens;
 
 mod model {
     //! Random histories give the same answers on SQLite, on PostgreSQL and in a plain model.

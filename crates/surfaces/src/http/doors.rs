@@ -18,8 +18,12 @@ const MOST: usize = 1024;
 /// What was found, by the hash of the secret: the secret itself is not kept.
 #[derive(Default)]
 pub(super) struct Doors {
-    known: Mutex<HashMap<[u8; 32], (Instant, Token)>>,
+    known: Mutex<HashMap<Mark, (Instant, Token)>>,
+    /// Held by who asks the store: many may come with one token at once, and one of them asks for all.
+    asking: [tokio::sync::Mutex<()>; 16],
 }
+
+type Mark = [u8; 32];
 
 impl Doors {
     /// The token that a secret is of.
@@ -28,19 +32,18 @@ impl Doors {
         engine: &Engine,
         secret: Option<String>,
     ) -> Result<Token, Refusal> {
-        let mark: [u8; 32] = Sha256::digest(secret.as_deref().unwrap_or_default()).into();
-        if let Some((at, token)) = self.known().get(&mark)
-            && at.elapsed() < FRESH
-        {
-            return Ok(token.clone());
+        let mark: Mark = Sha256::digest(secret.as_deref().unwrap_or_default()).into();
+        if let Some(token) = self.fresh(&mark) {
+            return Ok(token);
+        }
+        let _asking = self.asking[usize::from(mark[0]) % self.asking.len()]
+            .lock()
+            .await;
+        if let Some(token) = self.fresh(&mark) {
+            return Ok(token);
         }
         let token = engine
-            .look(move |inbox| {
-                let token = inbox.admit(secret.as_deref())?;
-                // A store that cannot be written may still be read.
-                let _ = inbox.used(&token);
-                Ok(token)
-            })
+            .look(move |inbox| inbox.admit(secret.as_deref()))
             .await?;
         let mut known = self.known();
         if known.len() >= MOST {
@@ -52,12 +55,18 @@ impl Doors {
         Ok(token)
     }
 
+    fn fresh(&self, mark: &Mark) -> Option<Token> {
+        let known = self.known();
+        let (at, token) = known.get(mark)?;
+        (at.elapsed() < FRESH).then(|| token.clone())
+    }
+
     /// Forgets all: one may have been revoked.
     pub(super) fn forget(&self) {
         self.known().clear();
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Instant, Token)>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Mark, (Instant, Token)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
