@@ -180,10 +180,6 @@ impl Guest {
     /// Sends with nobody looking on, and with many, in turns.
     fn look_on(&self, database: &str, pages: &[String], report: &mut Report) -> Outcome<()> {
         for count in [1, 8] {
-            let clients: Outcome<Vec<Http>> = (0..count)
-                .map(|_| Http::connect(&self.address, &self.secret))
-                .collect();
-            let mut clients = clients?;
             let (mut alone, mut watched) = (Vec::new(), Vec::new());
             let mut times = [Samples::default(), Samples::default()];
             for round in 0..=ROUNDS {
@@ -192,7 +188,11 @@ impl Guest {
                     let crowd = is_watched
                         .then(|| Onlookers::open(self, pages))
                         .transpose()?;
-                    let (samples, rate) = send(&mut clients)?;
+                    // Connections that nobody uses while consoles open are closed by the server.
+                    let clients: Outcome<Vec<Http>> = (0..count)
+                        .map(|_| Http::connect(&self.address, &self.secret))
+                        .collect();
+                    let (samples, rate) = send(&mut clients?)?;
                     drop(crowd);
                     // The first round warms up.
                     if round == 0 {

@@ -30,7 +30,7 @@ const PAUSES: [(f64, u32); 2] = [(1000.0, 59), (40.0, 19)];
 /// The pages that somebody looks at.
 pub(in crate::http) struct Live {
     pages: Mutex<HashMap<(AgentName, String), Shared>>,
-    making: Semaphore,
+    making: Arc<Semaphore>,
     load: Mutex<Load>,
 }
 
@@ -44,7 +44,7 @@ impl Default for Live {
     fn default() -> Self {
         Live {
             pages: Mutex::default(),
-            making: Semaphore::new(1),
+            making: Arc::new(Semaphore::new(1)),
             load: Mutex::new(Load {
                 at: Instant::now(),
                 ended: 0,
@@ -150,7 +150,7 @@ async fn made(
 ) -> Result<(u64, Bytes), Refusal> {
     let mut page = shared.lock().await;
     if page.begun.is_none_or(|begun| begun < after) {
-        let permit = house.live.making.acquire().await;
+        let permit = Arc::clone(&house.live.making).acquire_owned().await;
         let begun = Instant::now();
         let (guest, place) = (guest.clone(), place.clone());
         let shown = house
@@ -169,11 +169,11 @@ async fn made(
         });
         // One piece of memory for all who look at it.
         page.data = format!("event: page\ndata: {data}\n\n").into();
-        let found = (page.mark, page.data.clone());
-        drop(page);
-        tokio::time::sleep(pause).await;
-        drop(permit);
-        return Ok(found);
+        // Who waits for this page has it now; the others wait for their turn.
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            drop(permit);
+        });
     }
     Ok((page.mark, page.data.clone()))
 }
