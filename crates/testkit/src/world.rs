@@ -189,6 +189,22 @@ fn open(location: &Location, clock: &Arc<AtomicI64>) -> Store {
         .with_clock(Clock::Manual(Arc::clone(clock)))
 }
 
+/// Changes a store as plain SQL clients do, behind the program's back.
+pub fn by_sql(location: &Location, sql: &str) {
+    match location {
+        Location::File(path) => {
+            let database = rusqlite::Connection::open(path).expect("the file is there");
+            let done = database.pragma_update(None, "foreign_keys", false);
+            done.and_then(|()| database.execute_batch(sql))
+                .expect("plain SQL");
+        }
+        Location::Postgres(url) => {
+            let (_, schema) = url.rsplit_once("schema=").expect("it names one");
+            cluster::shared().psql(&format!("SET search_path = {schema}; {sql}"));
+        }
+    }
+}
+
 /// A local caller with this name.
 pub fn by(agent: &str) -> Caller {
     Caller::local(Some(agent.parse().expect("a good name")))

@@ -9,8 +9,7 @@ use inbox_core::Priority;
 use inbox_hcs::{Data, InboundMessage, Operation};
 use inbox_hedera::mirror::Mirror;
 use inbox_ops::{Claim, Note, Send};
-use inbox_store::Location;
-use inbox_testkit::cluster;
+use inbox_testkit::world::by_sql;
 use serde_json::json;
 
 use crate::entity::run;
@@ -19,16 +18,7 @@ use crate::mail::{Post, both};
 impl Post {
     /// Changes the store behind the program's back.
     fn tamper(&self, sql: &str) {
-        match self.world.location() {
-            Location::File(path) => {
-                let database = rusqlite::Connection::open(path).unwrap();
-                database.execute_batch(sql).unwrap();
-            }
-            Location::Postgres(url) => {
-                let (_, schema) = url.rsplit_once("schema=").unwrap();
-                cluster::shared().psql(&format!("SET search_path TO {schema}; {sql}"));
-            }
-        }
+        by_sql(self.world.location(), sql);
     }
 
     fn mirror(&self) -> Mirror {

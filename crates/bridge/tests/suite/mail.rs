@@ -12,7 +12,7 @@ use inbox_ops::config::{Config, Ledger};
 use inbox_ops::{AgentSet, Claim, Inbox, Operation as _, Read, Send, Watch};
 use inbox_store::RecordState;
 use inbox_testkit::sandbox::TempDir;
-use inbox_testkit::world::{World, by};
+use inbox_testkit::world::{World, by, by_sql};
 
 use crate::stage::{Player, Stage, holder};
 
@@ -153,6 +153,21 @@ fn what_is_not_urgent_is_seen_when_the_topic_has_it() {
         let claim = Claim::default().run(&post.inbox, &by("ben")).unwrap();
         assert_eq!(claim.thread.unwrap().thread_id, sent.thread.thread_id);
         assert_eq!(post.settle(), Turn::default());
+    });
+}
+
+#[test]
+fn a_thread_that_left_its_queue_is_found_once_its_topic_has_it() {
+    both(|post| {
+        let found = || post.inbox.store().check().unwrap();
+        let sent = post.send(Priority::Normal, "later", "");
+        assert_eq!(found(), [""; 0], "it waits for its topic");
+        post.settle();
+        assert_eq!(found(), [""; 0], "it is in its queue");
+        let thread = sent.thread.thread_id.key();
+        let sql = format!("DELETE FROM recipients WHERE thread_no = {thread}");
+        by_sql(post.world.location(), &sql);
+        assert_eq!(found(), [format!("thread {thread} waits in no queue")]);
     });
 }
 

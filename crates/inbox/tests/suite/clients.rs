@@ -5,3 +5,15 @@
 mod claude;
 mod codex;
 mod stage;
+
+use std::process::Command;
+
+/// A script of this folder in namespaces of its own, with no network but loopback.
+pub(crate) fn offline(script: &str) -> Command {
+    let folder = crate::root().join("crates/inbox/tests/suite/clients");
+    let mut command = Command::new("unshare");
+    command
+        .args(["-rnpf", "--kill-child", "--mount-proc", "python3", "-B"])
+        .arg(folder.join(script));
+    command
+}

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use inbox_core::{Code, EventId};
 use inbox_ops::{Operation, Read, Show, Watch};
 use inbox_store::{Location, Progress, Store, move_store};
-use inbox_testkit::cluster;
 use inbox_testkit::desk::{at, letter};
 use inbox_testkit::sandbox::TempDir;
-use inbox_testkit::world::{World, by, code, task};
+use inbox_testkit::world::{World, by, by_sql, code, task};
 
 use crate::furnished::furnish;
-use crate::{is_the_same, moved, schema, world};
+use crate::{is_the_same, moved, world};
 
 /// Begins a move and dies in it after so many reports; whether it did.
 fn dies(from: &World, to: &Location, after: usize) -> bool {
@@ -113,33 +112,18 @@ fn rows_that_do_not_fit_what_was_copied_before_are_copied_from_the_beginning() {
         for n in 0..80 {
             from.post(&by("lead"), &letter(&["backend"], &format!("many {n}")));
         }
-        tamper(
+        by_sql(
             from.location(),
             "UPDATE entries SET uid = 'one' WHERE entry_no = 1",
         );
         let to = World::place(&folder, "to.db", to_postgres);
         // After the first batch of entries: threads and recipients are two each.
         assert!(dies(&from, &to, 10));
-        tamper(
+        by_sql(
             from.location(),
             "UPDATE entries SET uid = 'two' WHERE entry_no = 1; UPDATE entries SET uid = 'one' WHERE entry_no = 80",
         );
         assert!(moved(&from, &to).restarted);
-    }
-}
-
-/// Changes something in a store behind its back.
-fn tamper(to: &Location, sql: &str) {
-    match to {
-        Location::File(path) => {
-            let database = rusqlite::Connection::open(path).unwrap();
-            database.pragma_update(None, "foreign_keys", false).unwrap();
-            database.execute_batch(sql).unwrap();
-        }
-        Location::Postgres(_) => {
-            let path = format!("SET search_path = {}; {sql}", schema(to));
-            cluster::shared().psql(&path);
-        }
     }
 }
 
@@ -177,7 +161,7 @@ fn a_wrong_row_is_found_and_named() {
             let plant = &mut |progress: Progress| {
                 if progress.is_comparing && !is_done {
                     is_done = true;
-                    tamper(&to, sql);
+                    by_sql(&to, sql);
                 }
             };
             let refusal = move_store(from.location(), &to, plant, &mut || Ok(())).unwrap_err();

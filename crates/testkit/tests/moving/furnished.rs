@@ -9,7 +9,7 @@ use inbox_ops::{
 use inbox_store::Location;
 use inbox_testkit::cluster;
 use inbox_testkit::desk::{HOUR, at, keyed, letter, work};
-use inbox_testkit::world::{World, by, with_token};
+use inbox_testkit::world::{World, by, by_sql, with_token};
 use serde_json::{Value, json};
 
 /// What somebody holds of a store: a token, a key.
@@ -34,20 +34,6 @@ fn jump(world: &World, number: i64) {
             "SELECT setval(pg_get_serial_sequence('{schema}.entries', 'entry_no'), {number})"
         );
         cluster::shared().psql(&text);
-    }
-}
-
-/// Runs SQL as others do.
-pub(crate) fn plain(world: &World, sql: &str) {
-    match world.location() {
-        Location::File(path) => {
-            let database = rusqlite::Connection::open(path).unwrap();
-            database.execute_batch(sql).unwrap();
-        }
-        Location::Postgres(url) => {
-            let schema = url.split("schema=").nth(1).unwrap();
-            cluster::shared().psql(&format!("SET search_path = {schema}; {sql}"));
-        }
     }
 }
 
@@ -185,9 +171,9 @@ pub(crate) fn furnish(world: &World) -> Held {
     world.advance_ms(2 * HOUR);
     world.post(&by("lead"), &letter(&["backend"], "the last one"));
     // One that is taken in, and one that is refused and stays.
-    plain(world, PLAIN);
-    plain(
-        world,
+    by_sql(world.location(), PLAIN);
+    by_sql(
+        world.location(),
         "INSERT INTO inbox (to_agent, from_agent, message_type, subject) VALUES ('', '', '', '')",
     );
     world.unread(&by("backend"));

@@ -7,13 +7,14 @@ mod furnished;
 
 use std::collections::BTreeSet;
 
-use furnished::{Held, PLAIN, difference, furnish, plain, seen};
+use furnished::{Held, PLAIN, difference, furnish, seen};
 use inbox_core::{Code, EventId};
-use inbox_ops::{Archive, Config, Operation, Read, Renew, Search, Watch};
+use inbox_ops::{AgentAdd, Archive, Config, Operation, Read, Renew, Search, Watch};
 use inbox_store::{Location, Moved, known_columns, move_store};
 use inbox_testkit::cluster;
+use inbox_testkit::desk::keyed;
 use inbox_testkit::sandbox::TempDir;
-use inbox_testkit::world::{World, by, code, with_token};
+use inbox_testkit::world::{World, by, by_sql, code, with_token};
 
 fn moved(from: &World, to: &Location) -> Moved {
     move_store(from.location(), to, &mut |_| (), &mut || Ok(())).unwrap()
@@ -193,11 +194,33 @@ fn what_a_plain_sql_client_left_is_taken_in_where_it_moved_to() {
     for is_postgres in [false, true] {
         let folder = TempDir::new();
         let from = world(is_postgres);
-        plain(&from, PLAIN);
+        by_sql(from.location(), PLAIN);
         let to = World::place(&folder, "to.db", !is_postgres);
         assert_eq!(moved(&from, &to).rows["intake"], 1);
         let there = from.beside(to);
         assert_eq!(there.unread(&by("backend")), ["by SQL"]);
+    }
+}
+
+#[test]
+fn a_key_that_was_given_before_any_mail_is_known_where_the_store_moved_to() {
+    for is_postgres in [false, true] {
+        let folder = TempDir::new();
+        let from = world(is_postgres);
+        let caller = keyed(&by("lead"), "k1");
+        let add = AgentAdd {
+            slug: Some("backend".parse().unwrap()),
+            ..AgentAdd::default()
+        };
+        let first = serde_json::to_value(from.call_as(&caller, &add).unwrap()).unwrap();
+        for to_postgres in [false, true] {
+            let to = World::place(&folder, &format!("{is_postgres}.db"), to_postgres);
+            assert_eq!(moved(&from, &to).rows["replays"], 1);
+            let there = from.beside(to);
+            let again = there.call_as(&caller, &add).unwrap();
+            assert_eq!(serde_json::to_value(again).unwrap(), first);
+            there.send("lead", "backend", "work");
+        }
     }
 }
 

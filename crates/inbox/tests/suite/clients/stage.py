@@ -17,15 +17,12 @@ import os
 import pty
 import re
 import signal
-import socket
 import struct
 import sys
 import termios
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PORT = 8765
-SAID = "Noted."
+import model
 
 out = threading.Lock()
 may_answer = threading.Event()
@@ -38,103 +35,13 @@ def tell(event, **more):
         sys.stdout.flush()
 
 
-def raise_loopback():
-    """What `ip link set lo up` does, where there is no such program."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        request = struct.pack("16sH14x", b"lo", 0x1 | 0x40)  # IFF_UP | IFF_RUNNING
-        fcntl.ioctl(sock, 0x8914, request)  # SIOCSIFFLAGS
+class Model(model.Model):
+    def said(self, _):
+        return "Noted."
 
-
-class Model(BaseHTTPRequestHandler):
-    """Answers Anthropic's Messages and OpenAI's Responses, whatever is asked, in one short sentence."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_HEAD(self):
-        self.plain({})
-
-    def do_GET(self):
-        self.plain({"data": [], "models": [], "object": "list"})
-
-    def do_POST(self):
-        length = int(self.headers.get("content-length") or 0)
-        raw = self.rfile.read(length)
-        path = self.path.split("?")[0]
-        try:
-            body = json.loads(raw)
-        except ValueError:
-            body = {}
-        if path.endswith("/count_tokens"):
-            self.plain({"input_tokens": 10})
-        elif path.endswith("/messages"):
-            tell("request", path=path, body=body)
-            may_answer.wait()
-            self.as_anthropic(body)
-        elif path.endswith("/responses"):
-            tell("request", path=path, body=body)
-            may_answer.wait()
-            self.as_openai()
-        else:
-            self.plain({})
-
-    def plain(self, value):
-        text = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(text)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(text)
-
-    def stream(self, events):
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for event in events:
-            line = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-            self.wfile.write(line.encode())
-        self.wfile.flush()
-        self.close_connection = True
-
-    def as_anthropic(self, body):
-        usage = {"input_tokens": 10, "output_tokens": 1}
-        message = {
-            "id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model", "stand-in"),
-            "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
-        }
-        if not body.get("stream"):
-            text = [{"type": "text", "text": SAID}]
-            self.plain({**message, "content": text, "stop_reason": "end_turn"})
-            return
-        self.stream([
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SAID}},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
-            {"type": "message_stop"},
-        ])
-
-    def as_openai(self):
-        part = {"type": "output_text", "text": SAID, "annotations": []}
-        item = {"type": "message", "id": "item_1", "role": "assistant", "status": "completed", "content": [part]}
-        usage = {
-            "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": 1, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 11,
-        }
-        answer = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "usage": usage}
-        self.stream([
-            {"type": "response.created", "response": {**answer, "status": "in_progress", "output": []}},
-            {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
-            {"type": "response.output_text.delta", "item_id": "item_1", "output_index": 0, "content_index": 0,
-             "delta": SAID},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
-            {"type": "response.completed", "response": answer},
-        ])
+    def note(self, path, body):
+        tell("request", path=path, body=body)
+        may_answer.wait()
 
 
 # What a terminal is asked, and what this one says.
@@ -166,9 +73,7 @@ def watch(terminal, child):
 
 
 def main():
-    raise_loopback()
-    model = ThreadingHTTPServer(("127.0.0.1", PORT), Model)
-    threading.Thread(target=model.serve_forever, daemon=True).start()
+    model.serve(Model)
     child, terminal = pty.fork()
     if child == 0:
         os.execvpe(sys.argv[2], sys.argv[2:], json.loads(sys.argv[1]))

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use inbox_testkit::sandbox::Sandbox;
 use serde_json::{Map, Value, json};
 
+use super::offline;
 use crate::INBOX;
 
 /// How long anything may take that is waited for: these are large programs, and the machine may be busy.
@@ -172,10 +173,7 @@ impl Stage {
             .as_object_mut()
             .unwrap()
             .extend(variables.collect::<Map<_, _>>());
-        let script = crate::root().join("crates/inbox/tests/suite/clients/stage.py");
-        let mut child = Command::new("unshare")
-            .args(["-rnpf", "--kill-child", "--mount-proc", "python3"])
-            .arg(script)
+        let mut child = offline("stage.py")
             .arg(environment.to_string())
             .arg(program)
             .args(args)

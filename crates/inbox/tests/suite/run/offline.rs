@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Ground, Leashed, NEVER, text};
 use crate::INBOX;
+use crate::clients::offline;
 use crate::setup::clients::{CLAUDE, CODEX, GEMINI, Package, installed};
 
 const OPENCODE: Package = Package {
@@ -141,13 +142,10 @@ fn plays(case: &Case<'_>, again: Again) {
 
 /// Starts the runner with its client beside the stand-in.
 fn start(ground: &Ground, log: &Path, preset: &str) -> Leashed {
-    let script = crate::root().join("crates/inbox/tests/suite/run/offline.py");
     // The sandbox's own command says which variables and which folder there are.
     let like = ground.inbox.command(["version"]);
-    let mut command = Command::new("unshare");
+    let mut command = offline("beside.py");
     command
-        .args(["-rnpf", "--kill-child", "--mount-proc", "python3"])
-        .arg(script)
         .arg(log)
         .arg(INBOX)
         .args(["run", "--agent", "quinn", "--once", "--preset", preset])

@@ -14,21 +14,18 @@ fn tried(part: &str, rounds: usize) -> serde_json::Value {
 
 #[test]
 fn on_postgresql_after_1_600_kills_every_acknowledged_write_is_there_once_and_none_by_half() {
-    let _alone = alone();
     let counts = tried("kills", 400);
     assert_eq!(count(&counts, "kills"), 1_600);
 }
 
 #[test]
 fn on_postgresql_every_operation_that_writes_dies_at_every_point_and_has_one_effect() {
-    let _alone = alone();
     let counts = tried("points", CASES.len());
     assert_eq!(count(&counts, "deaths"), CASES.len() as u64 * 6);
 }
 
 #[test]
 fn on_postgresql_of_8_who_race_for_one_thread_one_wins_10_000_times_and_300_times_as_processes() {
-    let _alone = alone();
     let counts = tried("races", 300);
     assert_eq!(count(&counts, "races of processes"), 300);
     assert!(count(&counts, "races in one process") >= 10_000);
@@ -36,7 +33,6 @@ fn on_postgresql_of_8_who_race_for_one_thread_one_wins_10_000_times_and_300_time
 
 #[test]
 fn on_postgresql_of_200_stopped_holders_and_2_000_simulated_ones_none_writes_or_leaves_a_trace() {
-    let _alone = alone();
     let counts = tried("zombies", 10);
     assert_eq!(count(&counts, "stopped processes"), 200);
     assert_eq!(count(&counts, "simulated"), 2_000);
@@ -50,7 +46,6 @@ fn on_postgresql_a_clock_that_jumps_600_times_shortens_no_lease() {
 
 #[test]
 fn on_postgresql_readers_among_8_writers_see_15_000_events_once_and_in_one_order() {
-    let _alone = alone();
     let counts = tried("cursor", 5);
     assert_eq!(count(&counts, "events"), 15_000);
 }
@@ -71,14 +66,12 @@ fn on_postgresql_of_64_processes_that_write_at_once_none_fails() {
 
 #[test]
 fn on_postgresql_what_a_server_answered_is_there_after_10_stops_and_kills() {
-    let _alone = alone();
     let counts = tried("server", 10);
     assert_eq!(count(&counts, "kills") + count(&counts, "stops"), 10);
 }
 
 #[test]
 fn on_postgresql_bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
-    let _alone = alone();
     let counts = tried("ledger", 30);
     assert!(count(&counts, "deaths") >= 10, "{counts}");
 }

@@ -26,21 +26,18 @@ fn beside(folder: &TempDir, part: &str, rounds: usize) -> serde_json::Value {
 
 #[test]
 fn after_4_000_kills_every_acknowledged_write_is_there_once_and_none_by_half() {
-    let _alone = alone();
     let counts = on_disk("kills", 1_000);
     assert_eq!(count(&counts, "kills"), 4_000);
 }
 
 #[test]
 fn every_operation_that_writes_dies_at_every_point_and_has_one_effect() {
-    let _alone = alone();
     let counts = in_memory("points", CASES.len());
     assert_eq!(count(&counts, "deaths"), CASES.len() as u64 * 8);
 }
 
 #[test]
 fn of_8_who_race_for_one_thread_one_wins_10_000_times_and_300_times_as_processes() {
-    let _alone = alone();
     let counts = in_memory("races", 300);
     assert_eq!(count(&counts, "races of processes"), 300);
     assert!(count(&counts, "races in one process") >= 10_000);
@@ -49,7 +46,6 @@ fn of_8_who_race_for_one_thread_one_wins_10_000_times_and_300_times_as_processes
 
 #[test]
 fn of_200_stopped_holders_and_2_000_simulated_ones_none_writes_or_leaves_a_trace() {
-    let _alone = alone();
     let counts = in_memory("zombies", 10);
     assert_eq!(count(&counts, "stopped processes"), 200);
     assert_eq!(count(&counts, "simulated"), 2_000);
@@ -63,7 +59,6 @@ fn a_clock_that_jumps_3_000_times_shortens_no_lease() {
 
 #[test]
 fn readers_among_8_writers_see_30_000_events_once_and_in_one_order() {
-    let _alone = alone();
     let counts = in_memory("cursor", 10);
     assert_eq!(count(&counts, "events"), 30_000);
 }
@@ -84,7 +79,6 @@ fn of_64_processes_that_write_at_once_none_fails_and_nothing_grows_without_bound
 
 #[test]
 fn what_a_server_answered_is_there_after_40_stops_and_kills() {
-    let _alone = alone();
     let counts = on_disk("server", 40);
     assert_eq!(count(&counts, "kills") + count(&counts, "stops"), 40);
 }
@@ -98,7 +92,6 @@ fn under_a_mixed_load_with_kills_nothing_is_lost() {
 
 #[test]
 fn bridges_that_die_on_a_hostile_network_put_every_message_on_its_topic_once() {
-    let _alone = alone();
     let counts = on_disk("ledger", 100);
     assert!(count(&counts, "deaths") >= 50, "{counts}");
 }

@@ -1,34 +1,25 @@
-"""A stand-in for the models of the known clients, in a network of its own, and a program that is run beside it.
+"""A stand-in for the models of the known clients, and the loopback that a network of its own has.
 
-Run in namespaces of its own: `unshare -rnpf --kill-child --mount-proc python3 offline.py LOG PROGRAM ARGUMENT…`. It ends as
-the program ends, and nothing that the program has started outlives it.
-
-It answers Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, whatever is asked: with
-a question as a blocked Wire until somebody says "The blue one" in the conversation, and then with a result. Each request is a
-line of JSON in LOG.
+It answers Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, whatever is asked, with
+what its heir says.
 """
 
 import fcntl
 import json
-import os
-import signal
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = 8765
-ANSWER = "The blue one"
-RESULT = "Used the blue one."
-QUESTION = json.dumps({
-    "wire": "1.0", "type": "blocked", "sender": "quinn", "ts": "2026-04-28T00:00:00Z",
-    "payload": {"task_id": "x", "agent": "quinn", "reason": "Red or blue?", "blocker_type": "ambiguity"},
-})
 READ, WRITTEN = 10, 5
 
-writing = threading.Lock()
+
+def serve(model):
+    """Answers at the port in a network that has nothing yet."""
+    raise_loopback()
+    server = ThreadingHTTPServer(("127.0.0.1", PORT), model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
 def raise_loopback():
@@ -41,18 +32,20 @@ def raise_loopback():
 class Model(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def said(self, raw):
+        """What is answered to a request."""
+        raise NotImplementedError
+
+    def note(self, path, body):
+        """Called for whatever is asked, but not for counts of tokens, before it is answered."""
+
     def log_message(self, *_):
         pass
-
-    def note(self, body):
-        with writing, open(sys.argv[1], "a") as log:
-            log.write(json.dumps({"path": self.path, "body": body}) + "\n")
 
     def do_HEAD(self):
         self.plain({})
 
     def do_GET(self):
-        self.note(None)
         self.plain({"data": [], "models": [], "object": "list"})
 
     def do_POST(self):
@@ -61,23 +54,26 @@ class Model(BaseHTTPRequestHandler):
             body = json.loads(raw)
         except ValueError:
             body = {}
-        self.note(body)
         path = self.path.split("?")[0]
-        said = RESULT if ANSWER in raw.decode(errors="replace") else "I looked at both.\n" + QUESTION
         if path.endswith("count_tokens"):
             self.plain({"input_tokens": READ})
-        elif path.endswith("countTokens"):
+            return
+        if path.endswith("countTokens"):
             self.plain({"totalTokens": READ})
-        elif path.endswith("/messages"):
-            self.as_anthropic(body, said)
-        elif path.endswith("/responses"):
-            self.as_responses(said)
-        elif path.endswith("/chat/completions"):
-            self.as_chat(body, said)
-        elif "generateContent" in path or "streamGenerateContent" in path:
-            self.as_gemini(path, said)
-        else:
+            return
+        ways = [
+            ("/messages", self.as_anthropic),
+            ("/responses", self.as_responses),
+            ("/chat/completions", self.as_chat),
+            ("generateContent", self.as_gemini),
+            ("streamGenerateContent", self.as_gemini),
+        ]
+        answer = next((way for end, way in ways if path.endswith(end)), None)
+        if answer is None:
             self.plain({})
+            return
+        self.note(path, body)
+        answer(body, self.said(raw.decode(errors="replace")))
 
     def plain(self, value):
         text = json.dumps(value).encode()
@@ -119,7 +115,7 @@ class Model(BaseHTTPRequestHandler):
             {"type": "message_stop"},
         ])
 
-    def as_responses(self, said):
+    def as_responses(self, _body, said):
         part = {"type": "output_text", "text": said, "annotations": []}
         item = {"type": "message", "id": "item_1", "role": "assistant", "status": "completed", "content": [part]}
         usage = {
@@ -149,23 +145,11 @@ class Model(BaseHTTPRequestHandler):
             {**piece, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
         ], is_named=False, end="data: [DONE]\n\n")
 
-    def as_gemini(self, path, said):
+    def as_gemini(self, _body, said):
         content = {"role": "model", "parts": [{"text": said}]}
         usage = {"promptTokenCount": READ, "candidatesTokenCount": WRITTEN, "totalTokenCount": READ + WRITTEN}
         answer = {"candidates": [{"index": 0, "content": content, "finishReason": "STOP"}], "usageMetadata": usage}
-        if "streamGenerateContent" in path:
+        if "streamGenerateContent" in self.path:
             self.stream([answer], is_named=False)
         else:
             self.plain(answer)
-
-
-def main():
-    raise_loopback()
-    server = ThreadingHTTPServer(("127.0.0.1", PORT), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    child = subprocess.Popen(sys.argv[2:])
-    signal.signal(signal.SIGTERM, lambda *_: child.send_signal(signal.SIGTERM))
-    os._exit(child.wait() & 0xFF)
-
-
-main()
