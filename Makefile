@@ -16,6 +16,9 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 story:
 	@scripts/story
 
+# Most tests wait for processes and for disks: twice as many run at once as there are cores.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+
 # One process for each test program: the private PostgreSQL cluster starts once and serves all.
 test:
 	@scripts/ensure-postgres
