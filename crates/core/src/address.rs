@@ -273,6 +273,8 @@ mod tests {
         assert_eq!(of("all").bare_name(), None);
         assert!("".parse::<Address>().unwrap_err().message.contains("empty"));
         assert_eq!(Address::all().stored(), "ALL");
+        assert_eq!(of("ses_1@host").stored(), "@ses_1@host");
+        assert_eq!(of("Quinn").as_str(), "quinn");
     }
 
     #[test]
@@ -292,6 +294,7 @@ mod tests {
             assert_eq!(read(text).unwrap().to_string(), text);
         }
         assert_eq!(read("task:T4").unwrap().mode(), Mode::Entity);
+        assert_eq!(read("task:t4").unwrap().mode(), Mode::Tag);
         assert_eq!(read("Quinn").unwrap().to_string(), "quinn");
         assert!(read("no such thing").is_err());
     }

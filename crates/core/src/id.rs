@@ -266,6 +266,13 @@ mod tests {
             epoch: 1,
             secret: 123_456_789,
         };
-        assert!(!format!("{token:?}").contains(&encode(123_456_789)));
+        let said = format!("{token:?}");
+        assert!(!said.contains(&encode(123_456_789)), "{said}");
+        assert!(said.contains("thr_7"), "{said}");
+    }
+
+    #[test]
+    fn a_cursor_is_written_as_its_number() {
+        assert_eq!(EventId(417).to_string(), "417");
     }
 }

@@ -325,6 +325,16 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_is_over_or_held_or_neither() {
+        let over = [Status::Done, Status::Failed, Status::Cancelled];
+        let held = [Status::Claimed, Status::InProgress, Status::Blocked];
+        for status in Status::ALL {
+            assert_eq!(status.is_final(), over.contains(status), "{status}");
+            assert_eq!(status.is_held(), held.contains(status), "{status}");
+        }
+    }
+
+    #[test]
     fn an_unknown_word_is_refused_with_the_known_ones() {
         let refusal = "urgentt".parse::<Priority>().unwrap_err();
         assert!(refusal.message.contains("urgentt") && refusal.hint.contains("urgent, high"));
