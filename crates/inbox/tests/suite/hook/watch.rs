@@ -5,11 +5,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, inotify};
 use serde_json::{Value, json};
 
 use super::{Project, SESSION, said};
 use crate::INBOX;
+
+/// Where a project's sessions are noted.
+const SESSIONS: &str = ".local/state/inbox/sessions";
 
 /// A shell called `codex`, which does what it is told.
 struct Codex<'a> {
@@ -101,6 +104,26 @@ impl<'a> Codex<'a> {
         let all = std::fs::read_dir("/proc").unwrap().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         numbers.filter(is_one).collect()
+    }
+
+    /// Waits until who watches has looked whether the session is in a turn, and done what follows from it: it has
+    /// looked once more, or the queue has more than so many lines.
+    #[track_caller]
+    fn looked_at(&self, lines: usize) {
+        let sessions = self.project.inbox.folder().join(SESSIONS);
+        let told = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&told, sessions, inotify::WatchFlags::CLOSE_NOWRITE).unwrap();
+        let mut space = [std::mem::MaybeUninit::uninit(); 512];
+        let mut told = inotify::Reader::new(told, &mut space);
+        let state = format!("{SESSION}.state");
+        let mut looks = 0;
+        within("who watches looks twice", || {
+            while let Ok(event) = told.next() {
+                let name = event.file_name().map(std::ffi::CStr::to_string_lossy);
+                looks += usize::from(name.is_some_and(|name| name == state));
+            }
+            (looks > 1 || self.taken(lines).len() > lines).then_some(())
+        });
     }
 
     #[track_caller]
@@ -200,6 +223,8 @@ fn in_the_midst_of_a_turn_nobody_is_woken_and_afterwards_once() {
         let message = sent["message"]["message_id"].as_str().unwrap();
         assert_eq!(rung(&project, message)["step"], "queued");
     }
+    codex.looked_at(1);
+    assert_eq!(codex.taken(1).len(), 1, "nobody is woken in a turn");
     codex.hooks(&["stop"]);
     let taken = codex.taken(2);
     assert_eq!(
@@ -244,7 +269,7 @@ fn where_no_codex_runs_the_hook_nobody_is_started() {
     let lock = project
         .inbox
         .folder()
-        .join(format!(".local/state/inbox/sessions/{SESSION}.lock"));
+        .join(format!("{SESSIONS}/{SESSION}.lock"));
     assert!(!lock.exists());
     let state = lock.with_extension("state");
     assert_eq!(std::fs::read_to_string(&state).unwrap(), "idle codex\n");

@@ -16,6 +16,9 @@ const THREADS: usize = 1000;
 /// How many runners are killed.
 const KILLS: usize = 100;
 
+/// How many threads are done when the last of them is killed. The others may be done between one look and the next.
+const KILLED_UNTIL: usize = THREADS / 2;
+
 /// How long it may be that nothing more is done. Not a measure of speed.
 const STUCK: Duration = Duration::from_mins(2);
 
@@ -49,26 +52,30 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     let begin = || -> Child { ground.inbox.spawn(&args) };
     let mut crew: Vec<Child> = (0..RUNNERS).map(|_| begin()).collect();
     let mut dice = dice();
-    let done = || -> usize {
-        let list: List = serde_json::from_value(json!({ "status": ["done"], "limit": 10_000 }))
-            .expect("a request");
-        list.run(&inbox, &lead).expect("a list").threads.len()
+    let listed = |status: Vec<Status>| {
+        let list = List {
+            status,
+            limit: Some(10_000),
+            ..List::default()
+        };
+        list.run(&inbox, &lead).expect("a list").threads
     };
     // A kill for so many threads, wherever the victim just is.
     let (mut kills, mut last, mut since) = (0, 0, Instant::now());
     loop {
-        let now = done();
+        let now = listed(vec![Status::Done]).len();
         if now == THREADS {
             break;
         }
         if now != last {
             (last, since) = (now, Instant::now());
         }
-        assert!(
-            since.elapsed() < STUCK,
-            "{now} of {THREADS} were done, and no more"
-        );
-        while kills < KILLS && now * KILLS >= kills * THREADS {
+        if since.elapsed() > STUCK {
+            let mut left = listed(Vec::new());
+            left.retain(|thread| thread.status != Status::Done);
+            panic!("{now} of {THREADS} were done, and no more: {left:#?}");
+        }
+        while kills < KILLS && now * KILLS >= kills * KILLED_UNTIL {
             let victim = dice(crew.len());
             let _ = crew[victim].kill();
             let _ = crew[victim].wait();
@@ -83,16 +90,15 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     for child in &mut crew {
         let _ = child.wait();
     }
-    assert_eq!(kills, KILLS);
+    assert_eq!(kills, KILLS, "runners killed before the work was done");
     for id in ids {
         let shown = Show::of(id).run(&inbox, &lead).expect("it is shown");
-        assert_eq!(shown.thread.status, Status::Done);
         let results = shown.messages.iter();
         let results: Vec<_> = results
             .filter(|message| message.kind == Kind::Result)
             .collect();
-        assert_eq!(results.len(), 1, "{id}");
-        assert_eq!(results[0].summary, id.to_string());
+        assert_eq!(results.len(), 1, "{shown:#?}");
+        assert_eq!(results[0].summary, id.to_string(), "{shown:#?}");
     }
     eventually("nothing is left of the killed", || {
         let here = ground.folder().display().to_string();
