@@ -127,7 +127,7 @@ pub(crate) fn acknowledge(
     let id = message.message_id;
     let mut own: Vec<&Reached> = Vec::new();
     for reached in &reader.addresses {
-        if tx.delivery(id, reached.address_no)?.is_some() {
+        if tx.is_delivered(id, reached.address_no)? {
             own.push(reached);
         }
     }

@@ -319,17 +319,14 @@ impl Tx<'_> {
         self.put(&sql::SET_ACKED, &[address_no.into(), message.key().into()])
     }
 
-    /// Whether a message is in the inbox of an address; if so, whether it is handled there, and when it expires.
-    pub fn delivery(
+    /// Whether a message is in the inbox of an address.
+    pub fn is_delivered(
         &mut self,
         message: MessageId,
         address_no: i64,
-    ) -> Result<Option<(bool, Option<Millis>)>, StoreError> {
+    ) -> Result<bool, StoreError> {
         let params = [address_no.into(), message.key().into()];
-        let Some(mut row) = self.first(&sql::DELIVERY, &params)? else {
-            return Ok(None);
-        };
-        Ok(Some((row.int()? == 1, row.maybe_int()?.map(Millis))))
+        Ok(self.first(&sql::DELIVERY, &params)?.is_some())
     }
 
     /// Who wrote a message, by key, and how many messages it follows from.
