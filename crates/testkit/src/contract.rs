@@ -95,6 +95,10 @@ macro_rules! every_rule {
                 an_update_can_start_block_and_start_again
                 the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance
                 a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing
+                a_claim_of_one_thread_takes_no_labels
+                a_claim_by_who_is_reached_is_no_override
+                a_token_with_another_secret_proves_nothing
+                a_session_that_never_held_a_thread_may_write_into_it
             }
             board {
                 what_each_has_not_read_is_counted_as_it_is_for_one
@@ -152,6 +156,7 @@ macro_rules! every_rule {
                 a_holder_that_waits_knows_when_to_renew_whatever_day_it_thinks_it_is
                 a_cancellation_wakes_the_waiter_with_its_control_message
                 a_refused_write_appends_no_event
+                a_watch_gives_500_events_at_once_and_goes_on_behind_the_last
             }
             mail {
                 a_message_comes_back_as_it_was_sent
@@ -227,10 +232,13 @@ macro_rules! every_rule {
                 a_whole_thread_is_acknowledged_as_far_as_it_is_the_callers
                 unread_mail_is_counted_up_to_a_thousand
                 a_message_is_read_by_its_id_and_the_others_stay_new
+                a_page_that_is_just_full_is_the_last
+                what_one_session_read_of_a_tag_another_of_the_agent_still_finds
             }
             circles {
                 agents_that_take_turns_without_a_person_are_stopped
                 a_chain_of_messages_without_a_person_is_stopped
+                what_is_reported_follows_from_the_last_word
                 saying_the_same_again_and_again_is_stopped
                 the_person_hears_of_a_circle_once_in_a_window
                 work_may_end_and_ask_although_agents_go_in_circles

@@ -6,6 +6,8 @@ inbox_testkit::every_rule!(store_contract);
 
 #[path = "stores/notices.rs"]
 mod notices;
+#[path = "stores/rules.rs"]
+mod rules;
 #[path = "stores/sharing.rs"]
 mod sharing;
 #[path = "stores/tokens.rs"]

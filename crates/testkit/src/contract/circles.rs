@@ -172,3 +172,16 @@ pub fn work_may_end_and_ask_although_agents_go_in_circles(world: &World) {
     };
     done.run(&inbox, &holder).expect("and finish");
 }
+
+pub fn what_is_reported_follows_from_the_last_word(world: &World) {
+    let thread = world.send("lead", "backend", "talk");
+    let caller = with_token(world.claim("backend", thread, 600));
+    for (agent, hops) in [("backend", 1), ("lead", 2)] {
+        let said = say(world.inbox(), agent, thread, agent).expect("it is allowed");
+        assert_eq!(said.message.hops, hops);
+    }
+    for _ in 0..2 {
+        let reported = world.update(&caller, thread).expect("the holder may");
+        assert_eq!(reported.message.hops, 3);
+    }
+}

@@ -341,3 +341,31 @@ pub fn a_refused_write_appends_no_event(world: &World) {
         .expect("it can be read");
     assert_eq!(agents, 1, "a refused newcomer is not registered");
 }
+
+pub fn a_watch_gives_500_events_at_once_and_goes_on_behind_the_last(world: &World) {
+    let thread = world.send("lead", "backend", "work");
+    let caller = with_token(world.claim("backend", thread, 600));
+    for _ in 2..500 {
+        world.update(&caller, thread).expect("the holder may");
+    }
+    let full = everything(world, EventId(0));
+    assert_eq!((full.events.len(), full.next_event_id), (500, EventId(500)));
+    let silent = world.send("boss", "frontend", "elsewhere");
+    let of_one = Watch {
+        after_event: Some(EventId(0)),
+        thread: Some(thread),
+        ..Watch::default()
+    };
+    let watch = || {
+        let all = world.call_as(&Caller::local(None), &of_one);
+        let all = all.expect("it can be watched");
+        (all.events.len(), all.next_event_id)
+    };
+    // What does not concern the watcher is passed over, unless there is more before it.
+    assert_eq!(watch(), (500, EventId(501)));
+    world.update(&caller, thread).expect("the holder may");
+    assert_eq!(watch(), (500, EventId(500)));
+    let rest = everything(world, EventId(500));
+    let threads: Vec<_> = rest.events.iter().map(|event| event.thread_id).collect();
+    assert_eq!(threads, [silent, thread]);
+}

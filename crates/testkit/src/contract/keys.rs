@@ -3,17 +3,11 @@
 use inbox_core::Code;
 use inbox_ops::{AgentAdd, Caller, Claim, Done, Send};
 
+use crate::desk::keyed;
 use crate::world::{World, by, code, task};
 
-fn keyed(agent: &str, key: &str) -> Caller {
-    Caller {
-        key: Some(key.parse().expect("a good key")),
-        ..by(agent)
-    }
-}
-
 pub fn a_keyed_retry_gives_the_first_answer_unchanged(world: &World) {
-    let caller = keyed("lead", "k1");
+    let caller = keyed(&by("lead"), "k1");
     let first = world
         .call_as(&caller, &task("backend", "once"))
         .expect("a send succeeds");
@@ -34,7 +28,7 @@ pub fn a_keyed_retry_gives_the_first_answer_unchanged(world: &World) {
 
 pub fn a_keyed_claim_gives_its_token_again(world: &World) {
     world.send("lead", "backend", "work");
-    let caller = keyed("backend", "k1");
+    let caller = keyed(&by("backend"), "k1");
     let first = world
         .call_as(&caller, &Claim::default())
         .expect("there is work");
@@ -46,7 +40,7 @@ pub fn a_keyed_claim_gives_its_token_again(world: &World) {
 }
 
 pub fn a_keyed_write_is_remembered_before_there_is_any_mail(world: &World) {
-    let caller = keyed("lead", "k1");
+    let caller = keyed(&by("lead"), "k1");
     let add = AgentAdd {
         slug: Some("backend".parse().expect("a good name")),
         ..AgentAdd::default()
@@ -59,7 +53,7 @@ pub fn a_keyed_write_is_remembered_before_there_is_any_mail(world: &World) {
 }
 
 pub fn a_key_with_other_content_is_a_conflict(world: &World) {
-    let caller = keyed("lead", "k1");
+    let caller = keyed(&by("lead"), "k1");
     world
         .call_as(&caller, &task("backend", "once"))
         .expect("a send succeeds");
@@ -69,12 +63,12 @@ pub fn a_key_with_other_content_is_a_conflict(world: &World) {
     );
     // The key is its sender's: another may use the same.
     world
-        .call_as(&keyed("boss", "k1"), &task("backend", "twice"))
+        .call_as(&keyed(&by("boss"), "k1"), &task("backend", "twice"))
         .expect("another sender's key");
 }
 
 pub fn refusals_and_empty_claims_are_not_remembered(world: &World) {
-    let caller = keyed("backend", "k1");
+    let caller = keyed(&by("backend"), "k1");
     assert!(
         world
             .call_as(&caller, &Claim::default())
@@ -98,15 +92,15 @@ pub fn refusals_and_empty_claims_are_not_remembered(world: &World) {
         artifacts: Vec::new(),
     };
     assert_eq!(
-        code(world.call_as(&keyed("other", "k2"), &done)),
+        code(world.call_as(&keyed(&by("other"), "k2"), &done)),
         Code::LeaseConflict
     );
     world
-        .call_as(&keyed("backend", "k3"), &done)
+        .call_as(&keyed(&by("backend"), "k3"), &done)
         .expect("the holder may");
     // Looked up before any rule: the thread is final, and the retry still gets its answer.
     world
-        .call_as(&keyed("backend", "k3"), &done)
+        .call_as(&keyed(&by("backend"), "k3"), &done)
         .expect("a retry succeeds");
 }
 
@@ -140,7 +134,7 @@ pub fn a_keyed_message_is_added_once(world: &World) {
     };
     for _ in 0..3 {
         world
-            .call_as(&keyed("lead", "k1"), &request)
+            .call_as(&keyed(&by("lead"), "k1"), &request)
             .expect("it succeeds");
     }
     let shown = world
@@ -157,7 +151,7 @@ pub fn a_keyed_note_keeps_the_words_of_what_it_is_about(world: &World) {
     }))
     .expect("a good request");
     let post = || {
-        let posted = world.call_as(&keyed("lead", "k1"), &request);
+        let posted = world.call_as(&keyed(&by("lead"), "k1"), &request);
         serde_json::to_value(posted.expect("it succeeds")).expect("JSON")
     };
     let first = post();

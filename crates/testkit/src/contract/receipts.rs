@@ -414,3 +414,30 @@ pub fn a_message_is_read_by_its_id_and_the_others_stay_new(world: &World) {
     };
     assert_eq!(code(world.call_as(&backend, &both)), Code::InvalidInput);
 }
+
+pub fn a_page_that_is_just_full_is_the_last(world: &World) {
+    for subject in ["first", "second"] {
+        world.mail("lead", &["backend"], subject);
+    }
+    let after = world.mail("lead", &["other"], "elsewhere").next_event_id;
+    let read = |limit, peek| {
+        let request = page(limit, None, peek);
+        let mail = world.call("backend", &request).expect("a read succeeds");
+        (mail.messages.len(), mail.next_event_id)
+    };
+    assert_eq!(read(1, true).1, EventId(1));
+    assert_eq!(read(2, true), (2, after));
+    assert_eq!(read(2, false), (2, after));
+    assert_eq!(read(2, false), (0, after));
+}
+
+pub fn what_one_session_read_of_a_tag_another_of_the_agent_still_finds(world: &World) {
+    let first = world.start("backend", "b-1", &[], &["project:api"]);
+    let second = world.start("backend", "b-2", &[], &["project:api"]);
+    for round in ["one", "two"] {
+        world.mail("lead", &["project:api"], round);
+        assert_eq!(world.read(&second), [round]);
+        assert_eq!(world.read(&first), [round]);
+        assert!(world.read(&second).is_empty() && world.read(&first).is_empty());
+    }
+}
