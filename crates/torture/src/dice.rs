@@ -43,10 +43,15 @@ impl Dice {
         self.next() % end.max(1)
     }
 
+    /// A place among so many, which are not none.
+    pub fn place(&mut self, among: usize) -> usize {
+        let place = self.below(u64::try_from(among).unwrap_or(u64::MAX));
+        usize::try_from(place).unwrap_or_default()
+    }
+
     /// One of these.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
-        let place = self.below(u64::try_from(of.len()).unwrap_or(u64::MAX));
-        of.get(usize::try_from(place).unwrap_or_default())
+        of.get(self.place(of.len()))
     }
 }
 

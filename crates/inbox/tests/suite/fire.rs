@@ -16,19 +16,16 @@ mod wake_postgres;
 mod zombie;
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
 
 use inbox_core::AgentName;
 use inbox_ops::{Caller, Inbox};
 use inbox_store::{Location, Store};
 use inbox_testkit::sandbox::{Outcome, Sandbox, words};
-use rustix::process::{Pid, Signal, kill_process};
-
-/// How long anything may take before it counts as never. Not a measure of speed.
-const NEVER: Duration = Duration::from_mins(1);
+use inbox_torture::child::{self, Leashed};
+use inbox_torture::{Broken, Dice};
+use rustix::process::Signal;
 
 /// Held by a test that needs the machine for itself: the others wait. A file and not a mutex, because
 /// some runners give each test a process of its own.
@@ -43,38 +40,14 @@ pub(crate) fn alone() -> Alone {
 
 /// Looks until there is something, and says what was expected when there never is.
 #[track_caller]
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + NEVER;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "it never came to pass: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    held(child::eventually(what, look))
 }
 
-/// A process that does not outlive its test, however that ends: a stopped one would stay for ever.
-struct Leashed(Child);
-
-impl Drop for Leashed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl std::ops::Deref for Leashed {
-    type Target = Child;
-    fn deref(&self) -> &Child {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for Leashed {
-    fn deref_mut(&mut self) -> &mut Child {
-        &mut self.0
-    }
+/// What must not be broken.
+#[track_caller]
+fn held<T>(outcome: Result<T, Broken>) -> T {
+    outcome.unwrap_or_else(|broken| panic!("{broken}"))
 }
 
 /// Starts a command.
@@ -85,27 +58,13 @@ fn start(inbox: &Sandbox, args: &[String]) -> Leashed {
 
 /// The outcome of a process that must end.
 #[track_caller]
-fn ends(mut child: Leashed) -> Outcome {
-    let deadline = Instant::now() + NEVER;
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("the child can be waited for") {
-            break status;
-        }
-        assert!(Instant::now() < deadline, "a command never ended");
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    let mut outcome = Outcome {
-        code: status.code().unwrap_or(-1),
-        stdout: String::new(),
-        stderr: String::new(),
-    };
-    if let Some(mut stdout) = child.stdout.take() {
-        let _ = stdout.read_to_string(&mut outcome.stdout);
+fn ends(child: Leashed) -> Outcome {
+    let ended = held(child::ends(child));
+    Outcome {
+        code: ended.code,
+        stdout: ended.stdout,
+        stderr: ended.stderr,
     }
-    if let Some(mut stderr) = child.stderr.take() {
-        let _ = stderr.read_to_string(&mut outcome.stderr);
-    }
-    outcome
 }
 
 /// Opens a thread and gives its id.
@@ -201,58 +160,31 @@ fn count(store: &Path, sql: &str) -> i64 {
 }
 
 /// Sends a signal to a child.
+#[track_caller]
 fn signal(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    kill_process(pid.expect("a child has an id"), signal).expect("the child is there");
+    held(child::signal(child, signal));
 }
 
 /// Stops a child as Ctrl-Z does, and waits until it stands still.
+#[track_caller]
 fn stop(child: &Child) {
-    signal(child, Signal::STOP);
-    // Every thread: one that still runs may yet take a lock.
-    eventually("the process stands still", || {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?;
-        for task in tasks {
-            let stat = std::fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
-            let state = stat.rsplit(") ").next()?.chars().next()?;
-            (state == 'T').then_some(())?;
-        }
-        Some(())
-    });
+    held(child::stop(child));
 }
 
+#[track_caller]
 fn go_on(child: &Child) {
-    signal(child, Signal::CONT);
+    held(child::go_on(child));
 }
 
-/// Numbers that look random and come again with their seed.
-struct Dice(u64);
-
-impl Dice {
-    /// `INBOX_TEST_SEED` makes a failed run come again.
-    fn thrown() -> Self {
-        let seed = std::env::var("INBOX_TEST_SEED")
-            .ok()
-            .and_then(|seed| seed.parse().ok())
-            .unwrap_or_else(|| {
-                let since = std::time::SystemTime::UNIX_EPOCH.elapsed();
-                since.map_or(1, |since| since.as_secs() ^ u64::from(since.subsec_nanos()))
-            });
-        println!("INBOX_TEST_SEED={seed}");
-        Dice(seed)
-    }
-
-    /// Dice of their own for the `n`th thing, whatever order the things happen in.
-    fn nth(&self, n: u64) -> Self {
-        Dice(self.0 ^ (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
+/// Dice whose seed is told. `INBOX_TEST_SEED` makes a failed run come again.
+fn thrown() -> Dice {
+    let seed = std::env::var("INBOX_TEST_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| {
+            let since = std::time::SystemTime::UNIX_EPOCH.elapsed();
+            since.map_or(1, |since| since.as_secs() ^ u64::from(since.subsec_nanos()))
+        });
+    println!("INBOX_TEST_SEED={seed}");
+    Dice::new(seed)
 }

@@ -4,23 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use inbox_testkit::sandbox::{Outcome, Sandbox};
+use inbox_torture::Dice;
 
 use super::{bounded, filled};
 
 /// How many images the program itself opens.
 const IMAGES: usize = 200;
-
-/// A small generator with a seed, so that a failure can be repeated.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit as u64).expect("a test can do this")
-    }
-}
 
 /// A store's files: the database and its log.
 #[derive(Clone)]
@@ -48,7 +37,7 @@ fn take(inbox: &Sandbox, name: &str) -> Image {
 
 /// Two hundred ways to damage a store whose threads are in its file, or still in its log.
 fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
-    let mut random = Random(0x5eed_1234_abcd_0001);
+    let mut dice = Dice::new(0x5eed_1234_abcd_0001);
     let mut found = Vec::new();
     let mut add = |base: &Image, what: String, change: &mut dyn FnMut(&mut Image)| {
         let mut image = base.clone();
@@ -60,14 +49,14 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
     let mut lengths = vec![
         1, 15, 16, 17, 99, 100, 101, 511, 512, 1024, 4095, 4096, 4097, 8192,
     ];
-    lengths.extend((0..26).map(|_| 1 + random.below(size - 1)));
+    lengths.extend((0..26).map(|_| 1 + dice.place(size - 1)));
     for length in lengths {
         add(in_file, format!("cut to {length}"), &mut |image| {
             image.db.truncate(length);
         });
     }
     for _ in 0..30 {
-        let (at, bit) = (random.below(100), random.below(8));
+        let (at, bit) = (dice.place(100), dice.place(8));
         add(
             in_file,
             format!("header bit {bit} of byte {at}"),
@@ -75,14 +64,14 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
         );
     }
     for _ in 0..50 {
-        let (at, bit) = (random.below(size), random.below(8));
+        let (at, bit) = (dice.place(size), dice.place(8));
         add(in_file, format!("bit {bit} of byte {at}"), &mut |image| {
             image.db[at] ^= 1 << bit;
         });
     }
     for _ in 0..20 {
-        let (page, at) = (random.below(size / 4096), random.below(108));
-        let value = random.below(256);
+        let (page, at) = (dice.place(size / 4096), dice.place(108));
+        let value = dice.place(256);
         let at = page * 4096 + at;
         add(
             in_file,
@@ -93,14 +82,14 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
         );
     }
     for _ in 0..10 {
-        let page = random.below(size / 4096);
+        let page = dice.place(size / 4096);
         add(in_file, format!("page {page} is zeros"), &mut |image| {
             image.db[page * 4096..][..4096].fill(0);
         });
     }
     let size = in_log.log.len();
     for _ in 0..10 {
-        let (at, bit) = (random.below(32), random.below(8));
+        let (at, bit) = (dice.place(32), dice.place(8));
         add(
             in_log,
             format!("log header bit {bit} of byte {at}"),
@@ -108,7 +97,7 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
         );
     }
     for _ in 0..20 {
-        let (at, bit) = (random.below(size), random.below(8));
+        let (at, bit) = (dice.place(size), dice.place(8));
         add(
             in_log,
             format!("log bit {bit} of byte {at}"),
@@ -118,7 +107,7 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
     // Cut before its first commit, a log is what a crash leaves of a store without threads.
     let kept = first_commit(&in_log.log);
     for _ in 0..20 {
-        let length = kept + random.below(size - kept);
+        let length = kept + dice.place(size - kept);
         add(in_log, format!("log cut to {length}"), &mut |image| {
             image.log.truncate(length);
         });

@@ -9,9 +9,10 @@ use inbox_core::Refusal;
 use inbox_ops::{Caller, Fetch, Inbox, List, Operation, Send, Show};
 use inbox_store::{Location, Store, StoreError};
 use inbox_testkit::sandbox::TempDir;
+use inbox_torture::Dice;
 
 use super::filled;
-use super::images::{Image, Random, first_commit, originals, remove};
+use super::images::{Image, first_commit, originals, remove};
 
 /// How many images there are of each sort.
 const CUT: usize = 200;
@@ -31,10 +32,10 @@ const HANGS: Duration = Duration::from_mins(1);
 const PAGE: usize = 4096;
 
 /// Changes an image, and says how; nothing when that would leave it as it was.
-type Damage = dyn FnMut(&mut Image, &mut Random) -> String;
+type Damage = dyn FnMut(&mut Image, &mut Dice) -> String;
 
 struct Images {
-    random: Random,
+    dice: Dice,
     known: HashSet<String>,
     found: Vec<Image>,
 }
@@ -48,7 +49,7 @@ impl Images {
                 break;
             }
             let mut image = base.clone();
-            let how = damage(&mut image, &mut self.random);
+            let how = damage(&mut image, &mut self.dice);
             image.name = format!("{}: {how}", base.name);
             let is_changed = image.db != base.db || image.log != base.log;
             if is_changed && self.known.insert(image.name.clone()) {
@@ -61,35 +62,35 @@ impl Images {
 
 fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
     let mut images = Images {
-        random: Random(0x5eed_0002_abcd_0007),
+        dice: Dice::new(0x5eed_0002_abcd_0007),
         known: HashSet::new(),
         found: Vec::new(),
     };
-    images.add(CUT, in_file, &mut |image, random| {
-        let length = 1 + random.below(image.db.len() - 1);
+    images.add(CUT, in_file, &mut |image, dice| {
+        let length = 1 + dice.place(image.db.len() - 1);
         image.db.truncate(length);
         format!("cut to {length}")
     });
-    images.add(HEADER_BITS, in_file, &mut |image, random| {
-        let (at, bit) = (random.below(100), random.below(8));
+    images.add(HEADER_BITS, in_file, &mut |image, dice| {
+        let (at, bit) = (dice.place(100), dice.place(8));
         image.db[at] ^= 1 << bit;
         format!("header bit {bit} of byte {at}")
     });
-    images.add(PAGE_HEADER_BYTES, in_file, &mut |image, random| {
+    images.add(PAGE_HEADER_BYTES, in_file, &mut |image, dice| {
         // The head of a page, and the list of where its cells are.
-        let at = random.below(image.db.len() / PAGE) * PAGE + random.below(40);
-        image.db[at] = u8::try_from(random.below(256)).expect("a byte");
+        let at = dice.place(image.db.len() / PAGE) * PAGE + dice.place(40);
+        image.db[at] = u8::try_from(dice.place(256)).expect("a byte");
         format!("byte {at} becomes {}", image.db[at])
     });
-    images.add(BITS, in_file, &mut |image, random| {
-        let (at, bit) = (random.below(image.db.len()), random.below(8));
+    images.add(BITS, in_file, &mut |image, dice| {
+        let (at, bit) = (dice.place(image.db.len()), dice.place(8));
         image.db[at] ^= 1 << bit;
         format!("bit {bit} of byte {at}")
     });
-    images.add(PAGES, in_file, &mut |image, random| {
+    images.add(PAGES, in_file, &mut |image, dice| {
         let count = image.db.len() / PAGE;
-        let (to, from) = (random.below(count), random.below(count));
-        if random.below(4) == 0 {
+        let (to, from) = (dice.place(count), dice.place(count));
+        if dice.place(4) == 0 {
             image.db[to * PAGE..][..PAGE].fill(0);
             return format!("page {to} is zeros");
         }
@@ -98,15 +99,15 @@ fn images(in_file: &Image, in_log: &Image) -> Vec<Image> {
             .copy_within(from * PAGE..(from + 1) * PAGE, to * PAGE);
         format!("page {to} is page {from}")
     });
-    images.add(LOG_BITS, in_log, &mut |image, random| {
-        let (at, bit) = (random.below(image.log.len()), random.below(8));
+    images.add(LOG_BITS, in_log, &mut |image, dice| {
+        let (at, bit) = (dice.place(image.log.len()), dice.place(8));
         image.log[at] ^= 1 << bit;
         format!("log bit {bit} of byte {at}")
     });
     // Cut before its first commit, a log is what a crash leaves of a store without threads.
     let kept = first_commit(&in_log.log);
-    images.add(LOGS_CUT, in_log, &mut move |image, random| {
-        let length = kept + random.below(image.log.len() - kept);
+    images.add(LOGS_CUT, in_log, &mut move |image, dice| {
+        let length = kept + dice.place(image.log.len() - kept);
         image.log.truncate(length);
         format!("log cut to {length}")
     });

@@ -12,7 +12,9 @@ use inbox_store::{Location, Store};
 use inbox_testkit::cluster::Cluster;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::{NEVER, alone, eventually, in_process, words};
+use inbox_torture::child::NEVER;
+
+use super::{alone, eventually, in_process, words};
 use crate::INBOX;
 
 /// The schema of the only store in a cluster.

@@ -8,7 +8,7 @@ use inbox_testkit::cluster::shared;
 use inbox_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
-use super::{Dice, claim, open, words};
+use super::{claim, open, thrown, words};
 use crate::INBOX;
 
 /// A store with more messages than a first batch takes.
@@ -126,7 +126,7 @@ fn a_move_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         .ok();
     for to_postgres in [false, true] {
         let to = place(&inbox, to_postgres, "killed.db");
-        let mut dice = Dice::thrown();
+        let mut dice = thrown();
         let mut is_over = false;
         for _ in 0..25 {
             let mut child = inbox.spawn(line(&inbox, &to));

@@ -11,7 +11,9 @@ use inbox_ops::{Caller, Inbox, Operation, Send, Waiting, Watch};
 use inbox_store::{Location, NewMessage, NewThread, Store, Tx};
 use inbox_testkit::cluster::shared;
 
-use super::{NEVER, alone, caller, in_process};
+use inbox_torture::child::NEVER;
+
+use super::{alone, caller, in_process};
 
 const WRITERS: usize = 8;
 const READERS: usize = 5;

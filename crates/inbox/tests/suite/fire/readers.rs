@@ -9,7 +9,9 @@ use inbox_ops::{Inbox, Waiting, Watch};
 use inbox_store::Location;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::{NEVER, alone, ends, in_process, open, start, words};
+use inbox_torture::child::NEVER;
+
+use super::{alone, ends, in_process, open, start, words};
 use crate::INBOX;
 
 /// The events after a cursor, by one poll after the other until `is_enough`.

@@ -9,7 +9,7 @@ use inbox_surfaces::cli::wait::{Woken, until_over};
 use inbox_testkit::sandbox::Sandbox;
 
 use super::zombie::listens;
-use super::{Dice, alone, caller, ends, in_process, open, start, words};
+use super::{alone, caller, ends, in_process, open, start, thrown, words};
 use crate::INBOX;
 
 pub(super) fn reply(inbox: &Inbox, thread: ThreadId, summary: &str) {
@@ -55,7 +55,7 @@ fn spin_until(moment: Instant) {
 #[test]
 fn of_60_replies_fired_as_a_process_starts_to_wait_none_is_missed() {
     let _alone = alone();
-    let dice = Dice::thrown();
+    let dice = thrown();
     let inbox = Sandbox::new(INBOX);
     let thread = open(&inbox, "worker", "questions");
     let replier = in_process(&Location::File(inbox.store()));

@@ -18,7 +18,7 @@ use inbox_testkit::sandbox::{Sandbox, TempDir};
 use rustix::process::Signal;
 
 use super::wake::{reply, wait};
-use super::{Dice, Leashed, alone, ends, eventually, in_process, open, signal, start, words};
+use super::{Leashed, alone, ends, eventually, in_process, open, signal, start, thrown, words};
 use crate::INBOX;
 
 /// A store that two hosts share, and who listens to it.
@@ -171,7 +171,7 @@ fn waits(bell: &PathBuf, count: usize) {
 #[test]
 fn a_reply_on_another_host_wakes_by_the_bell_200_times() {
     let _alone = alone();
-    let dice = Dice::thrown();
+    let dice = thrown();
     let team = Team::on(shared());
     let thread: ThreadId = open(&team.here, "worker", "questions").parse().unwrap();
     // Somebody on this host waits already.

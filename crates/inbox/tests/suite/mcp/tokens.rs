@@ -1,6 +1,7 @@
 //! What the tools and their answers cost a model, counted with a real tokenizer.
 
 use inbox_testkit::sandbox::Sandbox;
+use inbox_torture::Dice;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -134,15 +135,9 @@ fn an_acknowledgement_is_a_few_tokens() {
 /// Texts of many sorts, each long.
 fn long_texts() -> Vec<String> {
     let noise = |n: usize| {
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        let mut next = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut dice = Dice::new(7);
         (0..n)
-            .map(|_| char::from(b'!' + u8::try_from(next() % 94).unwrap()))
+            .map(|_| char::from(b'!' + u8::try_from(dice.below(94)).unwrap()))
             .collect::<String>()
     };
     let repeat = |text: &str| text.repeat(60_000 / text.len());

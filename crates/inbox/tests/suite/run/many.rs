@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use inbox_core::{Kind, Status, ThreadId};
 use inbox_ops::{Caller, Inbox, List, Operation, Send, Show};
 use inbox_store::{Location, Store};
+use inbox_torture::Dice;
 use serde_json::json;
 
 use super::{Ground, eventually};
@@ -21,17 +22,6 @@ const KILLED_UNTIL: usize = THREADS / 2;
 
 /// How long it may be that nothing more is done. Not a measure of speed.
 const STUCK: Duration = Duration::from_mins(2);
-
-/// Random numbers, the same in each run.
-fn dice() -> impl FnMut(usize) -> usize {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    move |end| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        usize::try_from(seed % end as u64).expect("a small number")
-    }
-}
 
 #[test]
 fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
@@ -51,7 +41,7 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     let args = ground.args("", "cat > /dev/null; echo \"$INBOX_THREAD\"\n");
     let begin = || -> Child { ground.inbox.spawn(&args) };
     let mut crew: Vec<Child> = (0..RUNNERS).map(|_| begin()).collect();
-    let mut dice = dice();
+    let mut dice = Dice::new(7);
     let listed = |status: Vec<Status>| {
         let list = List {
             status,
@@ -76,7 +66,7 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
             panic!("{now} of {THREADS} were done, and no more: {left:#?}");
         }
         while kills < KILLS && now * KILLS >= kills * KILLED_UNTIL {
-            let victim = dice(crew.len());
+            let victim = dice.place(crew.len());
             let _ = crew[victim].kill();
             let _ = crew[victim].wait();
             crew[victim] = begin();

@@ -13,8 +13,7 @@ use std::time::Duration;
 use inbox_ops::{Caller, Inbox, List, Operation};
 use inbox_store::{Location, Store};
 use inbox_testkit::cluster::shared;
-
-use super::Dice;
+use inbox_torture::Dice;
 
 /// How many sessions with damaged answers there are.
 const ANSWERS: usize = 500;
@@ -86,23 +85,23 @@ fn repeater(words: Arc<Mutex<Vec<u8>>>) -> u16 {
 /// One damage at a place of its own: a bit, a length, a cut, a doubled piece, noise.
 fn damaged(said: &[u8], number: usize, dice: &mut Dice) -> Vec<u8> {
     let mut bytes = said.to_vec();
-    let at = dice.roll(bytes.len());
+    let at = dice.place(bytes.len());
     match number % 5 {
-        0 => bytes[at] ^= 1 << dice.roll(8),
+        0 => bytes[at] ^= 1 << dice.place(8),
         1 => {
             let end = (at + 4).min(bytes.len());
-            bytes[at..end].fill([0x00, 0x7f, 0x80, 0xff][dice.roll(4)]);
+            bytes[at..end].fill([0x00, 0x7f, 0x80, 0xff][dice.place(4)]);
         }
         2 => bytes.truncate(at),
         3 => {
-            let end = (at + 1 + dice.roll(64)).min(bytes.len());
+            let end = (at + 1 + dice.place(64)).min(bytes.len());
             let copy = bytes[at..end].to_vec();
             drop(bytes.splice(at..at, copy));
         }
         _ => {
-            let end = (at + 1 + dice.roll(32)).min(bytes.len());
+            let end = (at + 1 + dice.place(32)).min(bytes.len());
             for byte in &mut bytes[at..end] {
-                *byte = u8::try_from(dice.roll(256)).expect("a byte");
+                *byte = u8::try_from(dice.place(256)).expect("a byte");
             }
         }
     }
@@ -120,7 +119,7 @@ fn a_server_that_answers_with_anything_is_refused_or_understood() {
     used(&url).expect("what was recorded is understood");
     let (say, told) = channel();
     std::thread::spawn(move || {
-        let mut dice = Dice(0x5eed_0031);
+        let mut dice = Dice::new(0x5eed_0031);
         for number in 0..ANSWERS {
             *words.lock().unwrap() = damaged(&said, number, &mut dice);
             let outcome = catch_unwind(AssertUnwindSafe(|| used(&url)));

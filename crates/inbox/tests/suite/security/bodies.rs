@@ -1,9 +1,10 @@
 //! Bodies and frames that are no requests, to the real server and the real MCP tools: each is refused, and the next one is served.
 
 use inbox_testkit::sandbox::Sandbox;
+use inbox_torture::Dice;
 use serde_json::{Value, json};
 
-use super::{Dice, damage};
+use super::damage;
 use crate::INBOX;
 use crate::mcp::client::Client;
 use crate::server::Served;
@@ -131,9 +132,9 @@ fn what_is_no_request_is_refused_by_every_operation_and_the_next_is_served() {
         ),
         ("show", json!({ "thread": "thr_1" }).to_string()),
     ];
-    let mut dice = Dice(0x5eed_0021);
+    let mut dice = Dice::new(0x5eed_0021);
     for _ in 0..DAMAGED {
-        let (operation, body) = &valid[dice.roll(valid.len())];
+        let (operation, body) = &valid[dice.place(valid.len())];
         let body = damage(body.as_bytes(), &PIECES, &mut dice);
         let body = String::from_utf8_lossy(&body).into_owned();
         let request = post(&format!("/v1/{operation}"), address, &headers, &body);
@@ -162,9 +163,13 @@ fn damaged_frames_are_answered_and_the_tools_go_on() {
         call("show_threads", json!({ "thread_id": "thr_1" })),
         json!({ "jsonrpc": "2.0", "id": 1_000_001, "method": "resources/read", "params": { "uri": "inbox://inbox" } }).to_string(),
     ];
-    let mut dice = Dice(0x5eed_0022);
+    let mut dice = Dice::new(0x5eed_0022);
     for number in 0..DAMAGED {
-        let frame = damage(valid[dice.roll(valid.len())].as_bytes(), &PIECES, &mut dice);
+        let frame = damage(
+            valid[dice.place(valid.len())].as_bytes(),
+            &PIECES,
+            &mut dice,
+        );
         client.line(&String::from_utf8_lossy(&frame));
         if number % 20 == 0 {
             let id = client.request("ping", &json!({}));

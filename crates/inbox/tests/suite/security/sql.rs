@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use inbox_core::{Code, Refusal};
 use inbox_ops::{Caller, Inbox, Operation};
 use inbox_testkit::world::{World, by};
+use inbox_torture::Dice;
 use serde_json::{Value, json};
-
-use super::Dice;
 
 /// Texts that end a statement's text, a comment or a parameter where somebody puts statements together.
 const TEXTS: [&str; 40] = [
@@ -206,12 +205,12 @@ fn pieces_of_sql_in_any_order_are_text_or_are_refused_on_both_databases() {
         "(", "%s",
     ];
     for world in [World::sqlite(), World::postgres()] {
-        let mut dice = Dice(0x5eed_0003);
+        let mut dice = Dice::new(0x5eed_0003);
         let mut counted = BTreeMap::new();
         for _ in 0..40 {
-            let length = 1 + dice.roll(8);
+            let length = 1 + dice.place(8);
             let text: String = (0..length)
-                .map(|_| PIECES[dice.roll(PIECES.len())])
+                .map(|_| PIECES[dice.place(PIECES.len())])
                 .collect();
             is_only_text(world.inbox(), &text, &mut counted);
         }
