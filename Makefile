@@ -57,7 +57,7 @@ sabotage:
 	scripts/sabotage
 
 # Changes the rules of core, leases and cursors one by one and requires that the tests notice (cargo-mutants, installed under target/
-# when it is missing); hours on two cores, core alone (ARGS=core) ten minutes. ARGS=--write writes docs/reference/mutants.md.
+# when it is missing); most of an hour on two cores, core alone (ARGS=core) ten minutes. ARGS=--write writes docs/reference/mutants.md.
 mutants:
 	scripts/mutants $(ARGS)
 

@@ -23,6 +23,8 @@ pub mod mail;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod memory;
 #[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod proof;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod queue;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod receipts;
@@ -93,6 +95,8 @@ macro_rules! every_rule {
                 a_token_of_another_thread_is_ignored_by_messages_and_refused_by_writes
                 a_write_that_met_another_is_decided_again
                 an_update_can_start_block_and_start_again
+            }
+            proof {
                 the_holders_token_in_anothers_hands_is_no_proof_and_no_hindrance
                 a_forged_token_meets_what_is_missing_or_final_before_it_is_told_that_it_proves_nothing
                 a_claim_of_one_thread_takes_no_labels
