@@ -100,7 +100,7 @@ impl Operation for Show {
     type Answer = Shown;
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Shown, Refusal> {
-        inbox.read(|tx| {
+        let shown = inbox.read(|tx| {
             let mut related = Vec::new();
             let row = match (self.thread, &self.entity) {
                 (Some(id), None) => thread(tx, id)?,
@@ -153,7 +153,12 @@ impl Operation for Show {
                 artifacts,
                 next_event_id,
             })
-        })
+        })?;
+        // A thread begins with a message.
+        if shown.messages.is_empty() && self.before_event.is_none() {
+            inbox.confirm_empty()?;
+        }
+        Ok(shown)
     }
 }
 
