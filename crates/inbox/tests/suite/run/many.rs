@@ -83,6 +83,7 @@ fn each_thread_is_finished_exactly_once_while_runners_are_killed() {
     assert_eq!(kills, KILLS, "runners killed before the work was done");
     for id in ids {
         let shown = Show::of(id).run(&inbox, &lead).expect("it is shown");
+        assert_eq!(shown.thread.status, Status::Done);
         let results = shown.messages.iter();
         let results: Vec<_> = results
             .filter(|message| message.kind == Kind::Result)
