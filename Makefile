@@ -69,6 +69,7 @@ torture: release
 	$(TORTURE) --only races --rounds 28600
 	$(TORTURE) --only power --rounds 800
 	$(TORTURE) --only disk --rounds 20000
+	$(TORTURE) --only damage --rounds 10000
 	$(TORTURE) --only histories --rounds 20000
 	$(TORTURE) --only zombies --rounds 500
 	$(TORTURE) --only points --rounds 680

@@ -51,6 +51,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "an answer is printed before the disk has what it is about",
     ),
     (
+        "empty_unconfirmed",
+        "a store in which nothing is found is not asked whether it is damaged",
+    ),
+    (
         "failure_unheard",
         "a commit that the disk refused is acknowledged",
     ),

@@ -154,9 +154,9 @@ impl Operation for Show {
                 next_event_id,
             })
         })?;
-        // A thread begins with a message.
         if shown.messages.is_empty() && self.before_event.is_none() {
             inbox.confirm_empty()?;
+            return Err(without_messages(shown.thread.thread_id));
         }
         Ok(shown)
     }
@@ -200,6 +200,13 @@ impl Show {
 
 /// Messages with their events, and the event before which there are more.
 type Part = (Vec<(EventId, Message)>, Option<EventId>);
+
+/// A thread begins with a message: where a store is too large to be checked for each empty answer, this is damage all the same.
+fn without_messages(id: ThreadId) -> Refusal {
+    let problem = format!("the store is damaged: {id} has none of its messages");
+    Refusal::new(Code::StoreCorrupt, problem)
+        .hint("inbox doctor says what is wrong; keep a copy of the files first")
+}
 
 fn no_notes(entity: &Entity) -> Refusal {
     Refusal::new(

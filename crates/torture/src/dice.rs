@@ -49,6 +49,11 @@ impl Dice {
         usize::try_from(place).unwrap_or_default()
     }
 
+    /// A byte.
+    pub fn byte(&mut self) -> u8 {
+        self.next().to_le_bytes()[0]
+    }
+
     /// One of these.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.place(of.len()))

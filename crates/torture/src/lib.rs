@@ -9,6 +9,7 @@ pub mod child;
 pub mod clock;
 pub mod crowd;
 pub mod cursor;
+pub mod damage;
 pub mod dice;
 pub mod disk;
 pub mod gate;
@@ -66,6 +67,7 @@ pub const PARTS: &[&dyn Part] = &[
     &points::Points,
     &power::Power,
     &disk::Disk,
+    &damage::Damage,
     &races::Races,
     &zombies::Zombies,
     &clock::Clocks,

@@ -3,8 +3,6 @@
 
 mod disk;
 mod foreign;
-mod images;
-mod many;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

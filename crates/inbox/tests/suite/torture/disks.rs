@@ -1,4 +1,4 @@
-//! Disks that lose power or fail, and histories that are judged: the figures.
+//! Disks that lose power, fail or are damaged, and histories that are judged: the figures.
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,18 @@ fn on_postgresql_of_100_histories_of_8_workers_each_has_an_order_that_explains_i
     let counts = holds(&shared().fresh_url(), "histories", 100);
     assert_eq!(count(&counts, "histories"), 100);
     assert!(count(&counts, "steps") > 158_000, "{counts}");
+}
+
+/// How many damaged images there are, of which a tenth are asked by the program itself.
+const DAMAGED: usize = 2200;
+
+#[test]
+fn of_2_200_damaged_images_none_panics_hangs_or_looks_empty() {
+    // 22 in a round, and some of them twice.
+    let counts = in_memory("damage", DAMAGED / 18);
+    assert!(count(&counts, "images") >= DAMAGED as u64, "{counts}");
+    assert!(count(&counts, "of them told of") > 1_000, "{counts}");
+    assert!(count(&counts, "asked by the program") >= 200, "{counts}");
 }
 
 fn fixtures() -> Vec<PathBuf> {

@@ -51,14 +51,9 @@ pub(super) const THREATS: [Threat; 26] = [
         defence: "SQLite's schema is not trusted, cells are checked, extensions cannot be loaded; who finds nothing checks the store first",
         held: &[
             Held(
-                "damage/many.rs",
-                "two_thousand_damaged_images_never_panic_hang_or_look_empty",
-                &["IMAGES"],
-            ),
-            Held(
-                "damage/images.rs",
-                "two_hundred_damaged_images_never_panic_hang_or_look_empty",
-                &["IMAGES"],
+                "torture/disks.rs",
+                "of_2_200_damaged_images_none_panics_hangs_or_looks_empty",
+                &["DAMAGED"],
             ),
             Held(
                 "crates/store/src/foreign/tests.rs",
