@@ -73,6 +73,8 @@ codes! {
         "The thread's status does not allow this step.";
     NotAllowed "not_allowed" exit 30 http 403 retry Never,
         "The caller may not do this to this thread.";
+    Locked "locked" exit 30 http 403 retry Never,
+        "The name is a person's who has locked it, and her passphrase was not given.";
     Unauthorized "unauthorized" exit 30 http 401 retry Never,
         "No token that is valid here came with the request.";
     RecipientDead "recipient_dead" exit 30 http 410 retry Never,

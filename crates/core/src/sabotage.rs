@@ -116,6 +116,10 @@ pub const PLANTED: &[(&str, &str)] = &[
     ),
     ("guard_asleep", "agents may go in circles without end"),
     (
+        "lock_ignored",
+        "whoever calls by a person's name that is locked is taken for her",
+    ),
+    (
         "contract_forgotten",
         "a result is taken although it does not meet its contract",
     ),

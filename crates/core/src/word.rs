@@ -207,7 +207,7 @@ words! {
     Auth "auth" {
         /// The local command line: a sender is what it says.
         Local = 1 "local",
-        /// A server's token.
+        /// A secret: a server's token, or a person's passphrase.
         Token = 2 "token",
         /// The account that paid for a ledger message.
         Ledger = 3 "ledger",

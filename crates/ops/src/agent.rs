@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_free};
+use crate::lock::{must_be_a_person, must_be_proven};
 use crate::page::Page;
 use crate::read::count_unread;
 
@@ -203,6 +204,10 @@ impl Operation for AgentAdd {
         let (slug, title) = self.meant()?;
         inbox.write(self, &as_roster(caller), |tx, _| {
             must_be_free(tx, &slug)?;
+            must_be_proven(tx, caller, &slug)?;
+            if self.kind == Some(AgentKind::Human) {
+                must_be_a_person(tx, caller, "who is a person")?;
+            }
             if let Some(found) = tx.agents(Some(&slug))?.first()
                 && found.agent.removed_at.is_none()
             {
@@ -235,6 +240,10 @@ impl Operation for AgentSet {
         let (slug, title) = self.meant()?;
         inbox.write(self, &as_roster(caller), |tx, _| {
             let mut details = details(tx, &slug)?;
+            must_be_proven(tx, caller, &slug)?;
+            if self.kind.is_some_and(|kind| kind != details.agent.kind) {
+                must_be_a_person(tx, caller, "who is a person")?;
+            }
             self.change(tx, inbox, title.clone(), &mut details)?;
             tx.set_agent(&details)?;
             Ok(one(details.agent))
@@ -316,6 +325,7 @@ impl Operation for AgentRemove {
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<OneAgent, Refusal> {
         inbox.write(self, &as_roster(caller), |tx, _| {
             let mut details = details(tx, &self.slug)?;
+            must_be_proven(tx, caller, &self.slug)?;
             for row in tx.sessions(Some(&self.slug))? {
                 tx.set_session(&row, inbox_core::SessionState::Dead)?;
             }

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::{guard, ledger};
+use crate::{guard, ledger, lock};
 
 /// What an operation does to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,6 +323,7 @@ impl Inbox {
                 f(tx, &nobody()?)?;
                 return Err(never_made().into());
             };
+            lock::must_be_proven(tx, caller, &agent)?;
             if let (Some(key), Some(digest)) = (&caller.key, &digest)
                 && let Some(replay) = tx.recall(&agent, key.as_str())?
             {
@@ -423,7 +424,7 @@ pub(crate) fn take(
         let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
         let priority = message.priority.unwrap_or(row.thread.priority);
         if let Command::Append(_) = command {
-            ledger::answered(tx, config, agent, row.thread.thread_id, message)?;
+            ledger::answered(tx, config, caller, agent, row.thread.thread_id, message)?;
         }
         ledger::over(tx, config, agent, Some(row.thread.thread_id), message)?;
         ledger::pass(tx, config, agent, message, priority, may_wait)?;

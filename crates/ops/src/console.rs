@@ -4,7 +4,8 @@ use inbox_core::record::Millis;
 use inbox_core::{AgentKind, AgentName, Code, Refusal, Scope, Token};
 use inbox_store::{Abort, Tx};
 
-use crate::call::Inbox;
+use crate::call::{Caller, Inbox};
+use crate::lock::must_be_proven;
 use crate::token::{PREFIX, hash, random};
 
 /// How long a link may wait to be opened.
@@ -33,11 +34,16 @@ pub struct Invitation {
 
 impl Inbox {
     /// Makes a link's code for a person: the one that is named, else the only one on the roster, who is made when there is none.
-    pub fn invite(&self, named: Option<&AgentName>) -> Result<Invitation, Refusal> {
+    pub fn invite(
+        &self,
+        caller: &Caller,
+        named: Option<&AgentName>,
+    ) -> Result<Invitation, Refusal> {
         let code = format!("{PREFIX}{}", random::<24>()?);
         let id = random::<5>()?;
         let written = self.store().write(|tx| {
             let (person, is_new) = person(tx, named)?;
+            must_be_proven(tx, caller, &person)?;
             // It opens the console, and nothing else.
             keep(tx, &person, (LINK, LINK_MS, Vec::new()), &id, &code)?;
             Ok(Invitation {
@@ -58,7 +64,7 @@ impl Inbox {
     /// Opens a link, which then opens no more: the secret of the session, and whose it is.
     pub fn come_in(&self, code: &str) -> Result<(String, Token), Refusal> {
         let token = self.admit(Some(code))?;
-        if token.label != LINK {
+        if token.label != LINK || !self.is_person(&token.agent_id)? {
             return Err(spent());
         }
         let secret = format!("{PREFIX}{}", random::<32>()?);
@@ -83,11 +89,16 @@ impl Inbox {
     /// The person whose session this is. No other token opens the console.
     pub fn in_console(&self, secret: &str) -> Result<Token, Refusal> {
         let token = self.admit(Some(secret))?;
-        if token.label == SESSION && token.scopes.contains(&Scope::Override) {
+        if is_session(&token) && token.scopes.contains(&Scope::Override) {
             Ok(token)
         } else {
             Err(spent())
         }
+    }
+
+    fn is_person(&self, name: &AgentName) -> Result<bool, Refusal> {
+        let found = self.store().read(|tx| Ok(tx.agent(name)?))?;
+        Ok(found.is_some_and(|row| row.kind == AgentKind::Human))
     }
 
     /// Ends a session.
@@ -96,6 +107,16 @@ impl Inbox {
             .write(|tx| Ok(tx.revoke_token(&token.token_id)?))
             .map(drop)
     }
+}
+
+/// Whether a token is the console's own: a browser has it, and no program calls with it.
+pub fn is_session(token: &Token) -> bool {
+    token.label == SESSION
+}
+
+/// Whether a label says that a token is the console's own.
+pub(crate) fn is_own_label(label: &str) -> bool {
+    matches!(label, LINK | SESSION)
 }
 
 fn spent() -> Refusal {

@@ -5,6 +5,7 @@
 
 use crate::call::{Caller, Inbox, must_be_free, thread};
 use crate::content::json_size;
+use crate::lock::must_be_proven;
 use crate::typed::{self, decode_json};
 use crate::{deliver, guard};
 use inbox_core::lifecycle::{Command, decide};
@@ -67,6 +68,7 @@ impl Inbox {
         if !matches!(from.as_str(), "system" | "runner") {
             must_be_free(tx, &from)?;
         }
+        must_be_proven(tx, &Caller::local(None), &from)?;
         let to = Address::from_stored(&needed("to_agent", row.to_agent.as_ref())?)?;
         let subject = needed("subject", row.subject.as_ref())?;
         limit::required("the subject", &subject, limit::SUBJECT)?;

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 use crate::agent::as_roster;
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
+use crate::console::is_own_label;
+use crate::lock::must_be_proven;
 use crate::page::{Cell, Page};
 
 /// What every secret begins with, so that those who look for leaked ones know it.
@@ -91,6 +93,16 @@ impl Operation for TokenCreate {
             )
             .hint("inbox token create --agent NAME, with an agent's or a person's own name"));
         }
+        if let Some(label) = self
+            .label
+            .as_ref()
+            .filter(|label| is_own_label(label.as_str()))
+        {
+            return Err(
+                Refusal::input(format!("the label {label:?} is the console's own"))
+                    .hint("inbox token create --label TEXT says what it is for in other words"),
+            );
+        }
         let lasting = match self.ttl_hours {
             Some(hours) if !(1..=87_600).contains(&hours) => {
                 return Err(Refusal::input(format!(
@@ -108,6 +120,7 @@ impl Operation for TokenCreate {
         let secret = format!("{PREFIX}{}", random::<32>()?);
         let token_id = format!("tok_{}", random::<5>()?);
         inbox.write(self, &as_roster(caller), |tx, _| {
+            must_be_proven(tx, caller, &self.agent)?;
             let now = tx.now();
             let token = Token {
                 token_id: token_id.clone(),

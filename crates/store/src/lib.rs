@@ -18,6 +18,7 @@ mod foresight;
 mod keep;
 mod ledger;
 mod location;
+mod lock;
 mod mail;
 mod memory;
 mod midst;

@@ -44,6 +44,8 @@ pub struct AgentRow {
     pub last_read: Option<(MessageId, Millis)>,
     /// Whether it was taken off the roster.
     pub is_removed: bool,
+    /// Whether it is a person's who has locked it.
+    pub is_locked: bool,
 }
 
 /// How often it is written down that somebody was seen: not with every write.
@@ -188,12 +190,14 @@ impl<'a> Tx<'a> {
         let last_read = row.maybe_int()?.map(MessageId::new);
         let last_read = last_read.zip(row.maybe_int()?.map(Millis));
         let is_removed = row.maybe_int()?.is_some();
+        let is_locked = row.maybe_text()?.is_some();
         let found = AgentRow {
             agent_no,
             kind,
             seen_at,
             last_read,
             is_removed,
+            is_locked,
         };
         self.met.push((name.clone(), found));
         Ok(Some(found))

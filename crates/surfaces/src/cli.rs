@@ -9,6 +9,7 @@ pub(crate) mod far;
 pub(crate) mod find;
 mod local;
 pub(crate) mod operation;
+pub(crate) mod passphrase;
 pub(crate) mod print;
 pub mod wait;
 

@@ -38,7 +38,7 @@ use clerk::{Errand, Looked, Place, Step};
 use keys::Key;
 use screen::{Screen, Taken};
 
-use crate::cli::{Context, Ended, far, find, operation};
+use crate::cli::{Context, Ended, far, find, operation, passphrase};
 
 /// What happens within this time is looked at together.
 const TOGETHER: Duration = Duration::from_millis(100);
@@ -88,9 +88,8 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
         .hint("inbox desk prints what waits for you; inbox ui opens the console in a browser"));
     }
     let (tell, hear) = channel();
-    let (me, place, _bell) = open(context, &tell)?;
+    let (me, caller, place, _bell) = open(context, &tell)?;
     let (send, errands) = channel();
-    let caller = Caller::local(Some(me.clone()));
     {
         let tell = tell.clone();
         ears::spawn("clerk", move || {
@@ -132,7 +131,7 @@ pub(crate) fn run(context: &Context) -> Result<Ended, Refusal> {
 fn open(
     context: &Context,
     tell: &Sender<Event>,
-) -> Result<(AgentName, Place, Option<ears::Bell>), Refusal> {
+) -> Result<(AgentName, Caller, Place, Option<ears::Bell>), Refusal> {
     if let Some(server) = far::server(context)? {
         let me = match &context.agent_flag {
             Some(agent) => agent.clone(),
@@ -141,15 +140,23 @@ fn open(
         if let Some(listens) = far::server(context)? {
             ears::server(listens, tell.clone())?;
         }
-        return Ok((me, Place::There(server), None));
+        let caller = Caller::local(Some(me.clone()));
+        return Ok((me, caller, Place::There(server), None));
     }
     let inbox = Arc::new(operation::open(context)?);
     let me = match &context.agent {
         Some(agent) => agent.clone(),
         None => inbox.person()?,
     };
+    let mut caller = Caller::local(Some(me.clone()));
+    // Asked for once, before the screen is taken.
+    if inbox.is_locked(&me)?
+        && let Some(proven) = passphrase::prove(&inbox, &caller, &me)?
+    {
+        caller = proven;
+    }
     let bell = ears::Bell::hear(&inbox, tell.clone())?;
-    Ok((me, Place::Here(inbox), Some(bell)))
+    Ok((me, caller, Place::Here(inbox), Some(bell)))
 }
 
 fn now() -> Millis {

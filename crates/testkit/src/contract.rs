@@ -19,6 +19,8 @@ pub mod keys;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod leases;
 #[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod locks;
+#[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod mail;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod memory;
@@ -103,6 +105,11 @@ macro_rules! every_rule {
                 a_claim_by_who_is_reached_is_no_override
                 a_token_with_another_secret_proves_nothing
                 a_session_that_never_held_a_thread_may_write_into_it
+            }
+            locks {
+                a_locked_name_is_its_persons_alone
+                who_has_not_shown_to_be_a_person_makes_no_tokens_or_persons_once_one_is_locked
+                a_lock_is_changed_and_taken_away_by_whom_it_is_of
             }
             board {
                 what_each_has_not_read_is_counted_as_it_is_for_one

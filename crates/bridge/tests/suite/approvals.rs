@@ -3,10 +3,11 @@
 use inbox_bridge::agent::Transfer;
 use inbox_bridge::peer;
 use inbox_core::record::Millis;
-use inbox_core::{Code, Kind, Message, ThreadId};
+use inbox_core::{AgentKind, Code, Kind, Message, ThreadId};
 use inbox_hcs::{Envelope, Operation, Place, ScheduleId, TopicId};
 use inbox_ops::config::{Connections, Policy, Signer};
 use inbox_ops::ledger::Seen;
+use inbox_ops::{AgentAdd, Caller, Operation as _, Reply};
 use inbox_store::ProposalState;
 use inbox_testkit::world::World;
 
@@ -112,6 +113,38 @@ fn a_person_sees_what_the_network_would_do_and_approves_it() {
         assert!(refused(again, Code::InvalidTransition).contains("executed"));
         house.wait();
         must_have_got(&ada, before, "3");
+    });
+}
+
+#[test]
+fn once_a_person_is_locked_nobody_signs_without_a_passphrase() {
+    both(&meeting(Policy::Accept), |house| {
+        let (ada, topic) = connected(&house);
+        propose(&house, &ada, topic, "3");
+        let thread = asked(&house, "pat").thread_id;
+        let inbox = &house.inbox;
+        let (pat, nobody) = ("pat".parse().unwrap(), Caller::local(None));
+        // Another person was there before, and has no lock.
+        let quinn = AgentAdd {
+            slug: Some("quinn".parse().unwrap()),
+            kind: Some(AgentKind::Human),
+            ..AgentAdd::default()
+        };
+        quinn.run(inbox, &nobody).unwrap();
+        let passphrase = "nine brown bells";
+        inbox.lock(&nobody, &pat, Some(passphrase)).unwrap();
+        for name in ["pat", "quinn"] {
+            refused(house.answer(name, thread, "approve"), Code::Locked);
+        }
+        assert_eq!(state(&house), ProposalState::Open);
+        let pat = inbox.unlock(nobody, &pat, passphrase).unwrap();
+        let approve = Reply {
+            summary: Some("approve".into()),
+            ..Reply::to(thread)
+        };
+        approve.run(inbox, &pat).unwrap();
+        house.settle();
+        assert_eq!(state(&house), ProposalState::Executed);
     });
 }
 

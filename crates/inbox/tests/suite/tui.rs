@@ -1,6 +1,7 @@
 //! The console in a real terminal: what a person sees and types, and what it does to others.
 
 pub(crate) mod hostile;
+mod lock;
 mod terminal;
 
 use inbox_testkit::sandbox::{Sandbox, finish, words};

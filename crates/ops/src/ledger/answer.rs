@@ -6,7 +6,9 @@ use inbox_store::{
     Abort, ConnectionRow, ConnectionState, NewMessage, ProposalRow, ProposalState, Tx,
 };
 
+use crate::call::Caller;
 use crate::config::Config;
+use crate::lock;
 
 /// What a reply decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,7 @@ fn decision(message: &NewMessage) -> Option<(Decision, String)> {
 pub(crate) fn answered(
     tx: &mut Tx<'_>,
     config: &Config,
+    caller: &Caller,
     agent: &AgentName,
     id: ThreadId,
     message: &NewMessage,
@@ -62,11 +65,11 @@ pub(crate) fn answered(
         return Ok(());
     }
     if let Some(row) = tx.proposal_of_thread(id)? {
-        return about_proposal(tx, config, agent, row, message);
+        return about_proposal(tx, config, caller, agent, row, message);
     }
     for row in tx.connections_of_thread(id)? {
         if row.question == Some(id) {
-            return about_connection(tx, agent, row, message);
+            return about_connection(tx, caller, agent, row, message);
         }
     }
     Ok(())
@@ -81,6 +84,7 @@ fn is_person(tx: &mut Tx<'_>, agent: &AgentName) -> Result<bool, Abort> {
 
 fn about_connection(
     tx: &mut Tx<'_>,
+    caller: &Caller,
     agent: &AgentName,
     mut row: ConnectionRow,
     message: &NewMessage,
@@ -104,6 +108,7 @@ fn about_connection(
         .hint("inbox agent add NAME --kind human puts a person on the roster")
         .into());
     }
+    lock::must_be_a_person(tx, caller, "who is let in")?;
     let (state, reason) = match decision {
         Some((Decision::Yes, _)) => (ConnectionState::Accepting, None),
         Some((Decision::No, reason)) => (ConnectionState::Refusing, Some(reason)),
@@ -121,6 +126,7 @@ fn about_connection(
 fn about_proposal(
     tx: &mut Tx<'_>,
     config: &Config,
+    caller: &Caller,
     agent: &AgentName,
     mut row: ProposalRow,
     message: &NewMessage,
@@ -150,6 +156,9 @@ fn about_proposal(
         )
         .hint("inbox config shows ledger.signers: who may sign which kind, and up to how much")
         .into());
+    }
+    if !is_signer {
+        lock::must_be_a_person(tx, caller, "a signature")?;
     }
     row.state = match &decision {
         Some((Decision::Yes, _)) if !is_decodable => {

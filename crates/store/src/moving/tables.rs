@@ -81,6 +81,7 @@ pub(super) static TABLES: &[Table] = &[
             "outbound_topic_id",
             "persona",
             "card",
+            "seal",
         ],
         key: &["agent_no"],
         identity: Some("agent_no"),

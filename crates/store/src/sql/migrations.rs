@@ -58,10 +58,11 @@ pub static MIGRATIONS: &[Migration] = &[
     migration!(11 "0011_console" differs),
     migration!(12 "0012_memory" differs),
     migration!(13 "0013_replays" differs),
+    migration!(14 "0014_locks"),
 ];
 
 /// The schema that this program writes.
-pub const SCHEMA_VERSION: i64 = 13;
+pub const SCHEMA_VERSION: i64 = 14;
 
 #[cfg(test)]
 mod tests {
@@ -105,6 +106,7 @@ mod tests {
             0xb942_4d58_41fa_37cb,
             0xa3ee_25b6_a453_9df4,
             0x0e12_5b1c_63f8_710d,
+            0xe412_3eed_8b81_10d1,
         ];
         for (step, hash) in MIGRATIONS.iter().zip(landed) {
             let mut found = 0xcbf2_9ce4_8422_2325_u64;

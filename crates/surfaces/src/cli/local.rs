@@ -8,6 +8,7 @@ mod files;
 mod hcs;
 mod hook;
 mod init;
+mod lock;
 mod migrate;
 mod monitor;
 mod notify;
@@ -50,6 +51,7 @@ pub(crate) const NAMES: &[&str] = &[
     "serve",
     "up",
     "ui",
+    "lock",
     "notify",
     "tui",
     "bridge",
@@ -92,6 +94,7 @@ fn describe(command: Command, name: &str) -> Command {
         "run" => run::describe(command),
         "serve" | "up" => serve::describe(command, name),
         "ui" => ui::describe(command),
+        "lock" => lock::describe(command),
         "notify" => notify::describe(command),
         "tui" => command.about("Open the console in this terminal, as inbox without a command does").long_about(
             "Open the console in this terminal, as inbox without a command does\n\nWhat waits for you, who does what, and every thread; reply, answer, approve, claim for, call off. It is live, and ? shows the keys. You are the person on the roster; --agent says which one when there are several.",
@@ -137,6 +140,7 @@ pub(crate) fn run(
         "serve" => serve::serve(matches, context),
         "up" => serve::up(matches, context),
         "ui" => ui::run(matches, context),
+        "lock" => lock::run(matches, context),
         "notify" => notify::run(matches, context),
         "tui" => crate::tui::run(context),
         "devnet" | "devnet accounts" | "devnet reset" => devnet::run(name, matches, context),

@@ -5,7 +5,7 @@ use inbox_core::{AgentName, Code, LeaseToken, Refusal};
 use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
 use inbox_store::{Location, Store};
 
-use super::{Context, Ended, args, config, far, find, wait};
+use super::{Context, Ended, args, config, far, find, passphrase, wait};
 
 /// Runs the operation with this name.
 pub(crate) fn run(
@@ -61,7 +61,7 @@ impl Runner<'_> {
         }
         let inbox = open(self.context)?;
         let caller = self.introduced(&inbox, caller)?;
-        let answer = request.run(&inbox, &caller)?;
+        let answer = passphrase::with(&inbox, &caller, |caller| request.run(&inbox, caller))?;
         let ended = self.context.printer.answer(O::NAME, &answer);
         leave(inbox);
         ended

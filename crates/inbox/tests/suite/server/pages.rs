@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use inbox_ops::Inbox;
+use inbox_ops::{Caller, Inbox};
 use inbox_store::{Location, Store};
 use inbox_testkit::crowd::{self, Crowd, Size};
 use inbox_testkit::sandbox::Sandbox;
@@ -31,7 +31,10 @@ impl Visit {
         let crowd = crowd::fill(&location, Size::SMALL).expect("it is filled");
         let inbox = Inbox::new(Store::open(&location).expect("it opens"));
         let person = crowd::PERSON.parse().expect("a name");
-        let code = inbox.invite(Some(&person)).expect("a link").code;
+        let code = inbox
+            .invite(&Caller::local(None), Some(&person))
+            .expect("a link")
+            .code;
         let served = Served::on(desk);
         let mut visit = Visit {
             served,

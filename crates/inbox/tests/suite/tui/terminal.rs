@@ -142,6 +142,14 @@ impl Terminal {
         });
     }
 
+    /// Waits until this text is on the screen so many times.
+    #[track_caller]
+    pub(super) fn until_seen(&self, text: &str, times: usize) {
+        self.until(&format!("{text:?} {times} times"), |drawn| {
+            drawn.parser.screen().contents().matches(text).count() >= times
+        });
+    }
+
     /// What is on the screen.
     pub(super) fn text(&self) -> String {
         let drawn = self.drawn.0.lock().expect("nobody panics with it");

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{AgentName, Refusal};
+use inbox_ops::Caller;
 use inbox_ops::console::Invitation;
 use serde_json::json;
 
-use crate::cli::{Context, Ended, operation};
+use crate::cli::{Context, Ended, operation, passphrase};
 use crate::http::{self, Options};
 
 /// Where `up` and `serve` listen unless told otherwise.
@@ -56,7 +57,9 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
         Refusal::input(format!("--listen {listen:?} is not an address with a port"))
             .hint(format!("inbox ui --listen {LISTEN}"))
     })?;
-    let invitation = inbox.invite(named.as_ref())?;
+    let invitation = passphrase::with(&inbox, &Caller::local(None), |caller| {
+        inbox.invite(caller, named.as_ref())
+    })?;
     let opens = !matches.get_flag("no_open") && std::io::stdout().is_terminal();
     if serves(address, &invitation.code) {
         tell(context, address, &invitation, opens)?;

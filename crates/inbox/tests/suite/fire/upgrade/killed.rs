@@ -14,7 +14,7 @@ use crate::fire::{reader, rows, words};
 use crate::{INBOX, root};
 
 /// The schemas that landed and are older than this one. The first, the third and their likes never stood alone.
-const LANDED: [i64; 10] = [2, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+const LANDED: [i64; 11] = [2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /// How often an upgrade of each schema is killed at a moment that nobody chose.
 const MOMENTS: u32 = 20;

@@ -231,7 +231,7 @@ pub(super) const THREATS: [Threat; 26] = [
     Threat {
         number: 10,
         attack: "A sender passes for another, or for the person",
-        defence: "Over HTTP, MCP and the ledger a sender is who its credential says; reserved names have none; on the command line it is shown as unverified",
+        defence: "Over HTTP, MCP and the ledger a sender is who its credential says; reserved names have none; on the command line it is shown as unverified, and a person's name that is locked takes her passphrase",
         held: &[
             Held(
                 "server/spoof.rs",
@@ -241,6 +241,16 @@ pub(super) const THREATS: [Threat; 26] = [
             Held(
                 "server/spoof.rs",
                 "a_message_shows_everywhere_how_its_sender_is_known",
+                &[],
+            ),
+            Held(
+                "tui/lock.rs",
+                "whoever_speaks_as_a_person_with_a_lock_types_her_passphrase",
+                &[],
+            ),
+            Held(
+                "server/secrets.rs",
+                "over_the_network_nobody_changes_anothers_session",
                 &[],
             ),
         ],
@@ -362,6 +372,11 @@ pub(super) const THREATS: [Threat; 26] = [
             Held(
                 "crates/bridge/tests/suite/approvals.rs",
                 "what_cannot_be_read_cannot_be_approved",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/approvals.rs",
+                "once_a_person_is_locked_nobody_signs_without_a_passphrase",
                 &[],
             ),
             Held(

@@ -1,0 +1,95 @@
+//! A person's passphrase, typed at a real terminal.
+
+use inbox_testkit::sandbox::Sandbox;
+
+use super::terminal::Terminal;
+use crate::INBOX;
+
+const PASSPHRASE: &str = "nine brown bells";
+
+/// A command at a terminal of eighty columns.
+fn at_terminal(desk: &Sandbox, words: &str) -> Terminal {
+    Terminal::open(desk, words, (80, 24))
+}
+
+/// A store with a person who has locked her name.
+fn locked() -> Sandbox {
+    let desk = Sandbox::new(INBOX);
+    desk.ok("agent add ada --kind human");
+    let mut terminal = at_terminal(&desk, "lock");
+    terminal.sees("a passphrase for ada:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("the same again:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("ada  locked");
+    assert_eq!(terminal.ends(), 0);
+    terminal.is_as_it_began();
+    assert!(!terminal.text().contains("bells"), "nobody sees it");
+    desk
+}
+
+#[test]
+fn whoever_speaks_as_a_person_with_a_lock_types_her_passphrase() {
+    let desk = locked();
+    // An agent has no terminal, and is told so instead of being asked.
+    let line = "send --from ada --to backend --subject Pay~them --json";
+    let refused = desk.run(line.split(' ').map(|word| word.replace('~', " ")));
+    let refused = refused.refused(30, "locked");
+    assert_eq!(refused["error"]["details"]["agent_id"], "ada");
+    for line in [
+        "token create --agent ada --json",
+        "ui --no-open --json",
+        "agent add eve --kind human --json",
+        "lock --off --json",
+    ] {
+        desk.run(line.split(' ')).refused(30, "locked");
+    }
+    assert!(desk.ok("list")["threads"].as_array().unwrap().is_empty());
+    let mut terminal = at_terminal(&desk, "send --from ada --to backend --subject Hello");
+    terminal.sees("ada's passphrase:");
+    terminal.types("nine brown balls\n");
+    terminal.sees("this is not ada's passphrase");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("thr_1");
+    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
+    terminal.is_as_it_began();
+    let shown = desk.ok("show --thread thr_1");
+    assert_eq!(shown["messages"][0]["from_agent"], "ada");
+    assert_eq!(shown["messages"][0]["verified"], true);
+}
+
+#[test]
+fn who_does_not_know_the_passphrase_is_asked_three_times() {
+    let desk = locked();
+    let mut terminal = at_terminal(&desk, "token create --agent ada");
+    for tries in 1..=3 {
+        terminal.until_seen("ada's passphrase:", tries);
+        terminal.types("guess guess\n");
+    }
+    assert_eq!(terminal.ends(), 30, "{}", terminal.text());
+    terminal.is_as_it_began();
+    assert!(
+        desk.ok("token list")["tokens"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_console_in_the_terminal_asks_once_and_speaks_for_her() {
+    let desk = locked();
+    desk.ok("send --from backend --to ada --subject Which~auth?");
+    let mut terminal = at_terminal(&desk, "");
+    terminal.sees("ada's passphrase:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("Which auth?");
+    terminal.types("q");
+    terminal.ends_as_it_began();
+    let mut terminal = at_terminal(&desk, "lock --off");
+    terminal.sees("ada's passphrase:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("ada  no lock");
+    assert_eq!(terminal.ends(), 0);
+    desk.ok("send --from ada --to backend --subject Hello");
+}

@@ -1,0 +1,1 @@
+SELECT seal FROM agents WHERE name = $1
