@@ -2,8 +2,8 @@
 
 use inbox_core::text::quoted;
 use inbox_core::{
-    Address, AgentName, Code, EventId, Label, Mode, Refusal, Session, SessionId, SessionState,
-    limit,
+    Address, AgentName, Auth, Code, EventId, Label, Mode, Refusal, Session, SessionId,
+    SessionState, limit,
 };
 use inbox_store::{Abort, SessionRow, Tx};
 use schemars::JsonSchema;
@@ -194,7 +194,7 @@ impl Operation for SessionSet {
         let (roles, tags) = (labels(&self.role, &[])?, labels(&[], &self.tag)?);
         let (add, drop) = (labels_of(&self.add)?, labels_of(&self.drop)?);
         inbox.write(self, &by_session(caller, &id), |tx, _| {
-            let row = session(tx, &id)?;
+            let row = own_session(tx, caller, &id)?;
             let mut addresses = own_labels(&row)?;
             for (mode, given) in [(Mode::Role, &roles), (Mode::Tag, &tags)] {
                 if !given.is_empty() {
@@ -222,7 +222,7 @@ impl Operation for SessionEnd {
         let id = own(self.id.as_ref(), caller)?;
         must_be_known(inbox, caller, &id)?;
         inbox.write(self, &by_session(caller, &id), |tx, _| {
-            let row = session(tx, &id)?;
+            let row = own_session(tx, caller, &id)?;
             let last = answer(tx, &id, true)?;
             tx.set_session(&row, SessionState::Dead)?;
             Ok(OneSession {
@@ -269,7 +269,7 @@ fn change<O: Operation<Answer = OneSession>>(
     let id = own(id, caller)?;
     must_be_known(inbox, caller, &id)?;
     inbox.write(request, &by_session(caller, &id), |tx, _| {
-        let row = session(tx, &id)?;
+        let row = own_session(tx, caller, &id)?;
         tx.set_session(&row, state(&row)?)?;
         answer(tx, &id, false)
     })
@@ -301,6 +301,20 @@ fn by_session(caller: &Caller, id: &SessionId) -> Caller {
         caller.session = None;
     }
     caller
+}
+
+/// A session that the caller may change. Whoever is at the machine cleans up; over the network one's own are enough.
+fn own_session(tx: &mut Tx<'_>, caller: &Caller, id: &SessionId) -> Result<SessionRow, Abort> {
+    let row = session(tx, id)?;
+    let owner = &row.session.agent_id;
+    let is_own = caller.auth == Auth::Local || caller.agent.as_ref() == Some(owner);
+    if is_own || caller.may_override {
+        return Ok(row);
+    }
+    let problem = format!("the session {id} is {owner}'s");
+    Err(Refusal::new(Code::NotAllowed, problem)
+        .hint("a token with the scope override may change the sessions of others")
+        .into())
 }
 
 fn session(tx: &mut Tx<'_>, id: &SessionId) -> Result<SessionRow, Abort> {

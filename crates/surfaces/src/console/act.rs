@@ -97,6 +97,6 @@ fn back(visit: &Visit<'_>, usual: &str) -> String {
     let wanted = visit.fields.get("back").unwrap_or(usual);
     let is_here = wanted.starts_with('/')
         && !wanted.starts_with("//")
-        && !wanted.contains(['\\', '\r', '\n']);
+        && !wanted.contains(|c: char| c == '\\' || c.is_control());
     if is_here { wanted } else { usual }.to_owned()
 }

@@ -87,7 +87,8 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        self.out.push_str(&escape(text));
+        // What was written as an entity is a character only now.
+        self.out.push_str(&escape(&visible(text, true)));
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
@@ -110,7 +111,8 @@ impl Writer {
             Tag::Link { dest_url, .. } => {
                 let target = Some(dest_url.as_ref()).filter(|url| may_follow(url));
                 if let Some(url) = target {
-                    let url = escape(url);
+                    let url = visible(url, false);
+                    let url = escape(&url);
                     let _ = write!(
                         self.out,
                         "<a href=\"{url}\" rel=\"noopener noreferrer nofollow\" class=\"away\" title=\"{url}\">"
@@ -221,6 +223,16 @@ mod tests {
             "<pre><code>let a = 1 &lt; 2;\n</code></pre>"
         );
         assert_eq!(html("3. three"), "<ol start=\"3\"><li>three</li></ol>");
+    }
+
+    #[test]
+    fn what_reorders_or_steers_is_shown_also_when_it_was_written_as_an_entity() {
+        let text =
+            "pay &#x202E;gnp.exe &#x1b;[31m &#x200b;x &rlm;y &#x9b;z [a](https://x.org/&#x202e;b)";
+        let shown = html(text);
+        let is_active = |c: char| c.is_control() || ('\u{200b}'..='\u{202e}').contains(&c);
+        assert!(!shown.contains(is_active), "{shown:?}");
+        assert!(shown.contains("\\u{202e}gnp.exe ␛[31m"), "{shown}");
     }
 
     #[test]

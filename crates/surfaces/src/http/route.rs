@@ -125,7 +125,10 @@ impl House {
         let caller = caller(&parts.headers, &token, entry)?;
         let body = whole(body).await?;
         if let Some(wait) = entry.wait {
-            return wait(Arc::clone(&self.engine), caller, &body)?.await;
+            let reply = wait(Arc::clone(&self.engine), caller, &body)?.await;
+            // Much can happen during a wait: a token that has ended is told nothing more.
+            self.enter(&parts.headers, entry.scope).await?;
+            return reply;
         }
         let ready = (entry.read)(&body)?;
         let reply = match entry.effect {
@@ -191,6 +194,13 @@ impl House {
     async fn enter(&self, headers: &HeaderMap, scope: Scope) -> Result<Token, Refusal> {
         let secret = gate::secret(headers)?;
         let token = self.doors.open(&self.engine, secret).await?;
+        if inbox_ops::console::is_session(&token) {
+            return Err(Refusal::new(
+                Code::Unauthorized,
+                "a session of the console opens the console alone",
+            )
+            .hint("inbox token create --agent NAME makes a token for a program"));
+        }
         if !token.scopes.contains(&scope) {
             return Err(Refusal::new(
                 Code::NotAllowed,

@@ -1,11 +1,14 @@
 //! Tokens: who has none stays out, and none is ever shown.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
-use super::raw::{exchange, post};
+use super::raw::{answer, connect, exchange, post};
 use super::{Served, serve, token};
 use crate::INBOX;
+use inbox_ops::{Caller, Inbox};
+use inbox_store::{Location, Store};
 use inbox_testkit::sandbox::Sandbox;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
@@ -138,6 +141,115 @@ fn a_secret_is_shown_once_and_found_nowhere() {
         !said.contains(&secret[10..40]),
         "a part of the secret was shown"
     );
+}
+
+#[test]
+fn no_label_makes_a_token_the_consoles_own() {
+    let desk = Sandbox::new(INBOX);
+    for label in ["console", "console link"] {
+        let made = desk.run([
+            "token", "create", "--agent", "bob", "--label", label, "--json",
+        ]);
+        made.refused(30, "invalid_input");
+    }
+}
+
+#[test]
+fn a_session_of_the_console_opens_the_console_and_nothing_for_programs() {
+    let desk = Sandbox::new(INBOX);
+    desk.ok("agent add ada --kind human");
+    let inbox = Inbox::new(Store::open(&Location::File(desk.store())).expect("it opens"));
+    let ada = "ada".parse().expect("a name");
+    let link = inbox.invite(&Caller::local(None), Some(&ada));
+    let (secret, _) = inbox
+        .come_in(&link.expect("a link").code)
+        .expect("a session");
+    let served = Served::on(desk);
+    let address = served.address();
+    let bearer = format!("Bearer {secret}");
+    let headers = [JSON, ("Authorization", bearer.as_str())];
+    for (path, body) in [
+        ("/v1/list", "{}"),
+        ("/v1/token-create", r#"{"agent":"ada"}"#),
+        ("/mcp", "{}"),
+    ] {
+        let answered = exchange(address, &post(path, address, &headers, body));
+        assert_eq!(answered.status, 401, "{path}: {}", answered.body);
+    }
+    assert!(inbox.in_console(&secret).is_ok());
+}
+
+#[test]
+fn over_the_network_nobody_changes_anothers_session() {
+    let served = Served::start();
+    served
+        .desk
+        .ok("session start --agent bob --session bobs-1 --role dev");
+    let address = served.address();
+    let change = |token: &str, path: &str, body: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [JSON, ("Authorization", bearer.as_str())];
+        exchange(address, &post(path, address, &headers, body)).status
+    };
+    let (alice, bob) = (served.token("alice", ""), served.token("bob", ""));
+    let set = r#"{"id":"bobs-1","role":["evil"]}"#;
+    let of_bob = r#"{"id":"bobs-1"}"#;
+    for (path, body) in [
+        ("/v1/session-set", set),
+        ("/v1/session-beat", of_bob),
+        ("/v1/session-freeze", of_bob),
+        ("/v1/session-end", of_bob),
+    ] {
+        assert_eq!(change(&alice, path, body), 403, "{path}");
+    }
+    let listed = served.desk.ok("session list");
+    assert_eq!(listed["sessions"][0]["state"], "alive");
+    assert_eq!(listed["sessions"][0]["roles"][0], "dev");
+    assert_eq!(change(&bob, "/v1/session-set", set), 200);
+    let steward = served.token("steward", "--scope write --scope override");
+    assert_eq!(change(&steward, "/v1/session-end", of_bob), 200);
+}
+
+#[test]
+fn a_wait_that_outlives_its_token_is_told_nothing() {
+    let served = Served::start();
+    let address = served.address();
+    let (bob, admin) = (
+        served.token("bob", "--label bobs"),
+        served.token("root", "--scope admin --scope read"),
+    );
+    let bearer = format!("Bearer {bob}");
+    let headers = [JSON, ("Authorization", bearer.as_str())];
+    let mut waits = connect(address);
+    waits
+        .write_all(&post(
+            "/v1/watch",
+            address,
+            &headers,
+            r#"{"timeout_seconds":60}"#,
+        ))
+        .expect("it is sent");
+    // It is let in once it is counted among those who wait.
+    let scrape = format!(
+        "GET /metrics HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {admin}\r\n\r\n"
+    );
+    let waiting = || {
+        let page = exchange(address, scrape.as_bytes()).body;
+        page.contains("inbox_waits 1").then_some(())
+    };
+    inbox_torture::child::eventually("it waits", waiting).expect("it waits");
+    let tokens = served.desk.ok("token list");
+    let tokens = tokens["tokens"].as_array().expect("tokens");
+    let of_bob = tokens.iter().find(|token| token["label"] == "bobs");
+    let body = serde_json::json!({ "id": of_bob.expect("bob's")["token_id"] }).to_string();
+    let bearer = format!("Bearer {admin}");
+    let headers = [JSON, ("Authorization", bearer.as_str())];
+    let revoked = exchange(address, &post("/v1/token-revoke", address, &headers, &body));
+    assert_eq!(revoked.status, 200, "{}", revoked.body);
+    served.desk.ok("send --from lead --to bob --subject Secret");
+    let told = answer(&mut waits);
+    assert_eq!(told.status, 401, "{}", told.body);
+    assert!(!told.body.contains("Secret"));
 }
 
 #[test]
