@@ -57,6 +57,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "serve",
     "up",
     "ui",
+    "lock",
     "tui",
     "notify",
     "memory",
