@@ -14,12 +14,7 @@ pub(super) fn describe(command: Command) -> Command {
         .long_about(
             "Lock your name with a passphrase, so that no agent speaks or decides as you\n\nThe passphrase is asked for at the terminal, here and whenever a command on this machine writes in your name, makes a token or a link for you, makes somebody a person, lets somebody in from a ledger, or approves a signature. It is kept as a slow hash. Tokens and sessions of the console that you have already go on; inbox token list shows them.",
         )
-        .arg(
-            Arg::new("as")
-                .long("as")
-                .value_name("NAME")
-                .help("Be this person; needed when several are on the roster"),
-        )
+        .arg(super::ui::person())
         .arg(
             Arg::new("off")
                 .long("off")

@@ -26,12 +26,7 @@ pub(super) fn describe(command: Command) -> Command {
         .long_about(
             "Open the console: what waits for you, who does what, every thread\n\nPrints a link that opens once, within five minutes, and opens it in the browser when this is a terminal. A server that runs on this store already is used; otherwise this command serves the console until it is told to stop.",
         )
-        .arg(
-            Arg::new("as")
-                .long("as")
-                .value_name("NAME")
-                .help("Be this person; needed when several are on the roster"),
-        )
+        .arg(person())
         .arg(
             Arg::new("listen")
                 .long("listen")
@@ -45,6 +40,14 @@ pub(super) fn describe(command: Command) -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print the link and open nothing"),
         )
+}
+
+/// Which person one is.
+pub(super) fn person() -> Arg {
+    Arg::new("as")
+        .long("as")
+        .value_name("NAME")
+        .help("Be this person; needed when several are on the roster")
 }
 
 pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
