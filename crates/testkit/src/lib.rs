@@ -8,6 +8,7 @@ pub mod desk;
 pub mod guards;
 pub mod mailmodel;
 pub mod model;
+pub mod old;
 pub mod pooler;
 pub mod sandbox;
 pub mod world;

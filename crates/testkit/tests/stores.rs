@@ -265,17 +265,12 @@ mod schema {
 mod upgrade {
     //! Stores of every schema that landed are kept, and must open in every later version.
 
-    use std::path::{Path, PathBuf};
-
     use inbox_ops::{Caller, Done, Inbox, List, Operation, Reply, Show, UpdateStatus, Watch};
     use inbox_store::{Location, Store, sql};
+    use inbox_testkit::old;
     use inbox_testkit::sandbox::TempDir;
     use inbox_testkit::world::{World, by, task, update, with_token};
     use serde_json::{Value, json};
-
-    fn fixtures() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
-    }
 
     /// Everything that programs can see of a store.
     fn seen(inbox: &Inbox) -> Value {
@@ -354,36 +349,21 @@ mod upgrade {
         if std::env::var_os("INBOX_WRITE_FIXTURE").is_some() {
             write_fixture();
         }
-        let mut versions = 0;
-        for entry in std::fs::read_dir(fixtures()).unwrap() {
-            let fixture = entry.unwrap().path();
-            let name = fixture.file_name().unwrap_or_default().to_string_lossy();
-            if !name.starts_with("schema-") {
-                continue;
-            }
+        for version in old::LANDED {
             let folder = TempDir::new();
             let path = folder.path().join("coord.db");
-            std::fs::copy(fixture.join("coord.db"), &path).unwrap();
-            let expected: Value =
-                serde_json::from_str(&std::fs::read_to_string(fixture.join("seen.json")).unwrap())
-                    .unwrap();
+            old::lay_down(version, &path);
+            let expected = old::seen(version);
             let inbox = Inbox::new(Store::open(&Location::File(path)).unwrap());
             let found = like(&seen(&inbox), &expected);
-            assert_eq!(found, expected, "{}", fixture.display());
+            assert_eq!(found, expected, "schema {version}");
             assert!(inbox.store().check().unwrap().is_empty());
             let sent = task("backend", "After the upgrade")
                 .run(&inbox, &by("lead"))
                 .unwrap();
             assert_eq!(sent.thread.status, inbox_core::Status::Pending);
-            versions += 1;
         }
-        assert!(versions > 0);
-        assert!(
-            fixtures()
-                .join(format!("schema-{}", sql::SCHEMA_VERSION))
-                .exists(),
-            "this schema has no fixture yet"
-        );
+        old::older();
     }
 
     /// What is found, without keys that a later version added.
@@ -405,7 +385,7 @@ mod upgrade {
     fn write_fixture() {
         let world = World::sqlite();
         furnish(&world);
-        let folder = fixtures().join(format!("schema-{}", sql::SCHEMA_VERSION));
+        let folder = old::fixture(sql::SCHEMA_VERSION);
         std::fs::create_dir_all(&folder).unwrap();
         let database = folder.join("coord.db");
         let _ = std::fs::remove_file(&database);

@@ -1,8 +1,7 @@
 //! Disks that lose power, fail or are damaged, and histories that are judged: the figures.
 
-use std::path::{Path, PathBuf};
-
 use inbox_testkit::cluster::shared;
+use inbox_testkit::old::{LANDED, lay_down};
 use inbox_testkit::sandbox::{Sandbox, TempDir, words};
 use inbox_torture::Dice;
 use inbox_torture::power::{Judge, Promise, Record, judge_some};
@@ -58,39 +57,28 @@ fn of_2_200_damaged_images_none_panics_hangs_or_looks_empty() {
     assert!(count(&counts, "asked by the program") >= 200, "{counts}");
 }
 
-fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/fixtures");
-    let entries = std::fs::read_dir(folder).expect("there are fixtures");
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.join("coord.db").exists())
-        .collect();
-    found.sort();
-    found
-}
-
 #[test]
 fn an_upgrade_that_loses_power_goes_on_from_every_schema_that_landed() {
     let mut images = 0;
-    for fixture in fixtures() {
+    for version in LANDED {
         let sandbox = Sandbox::empty(INBOX);
         let folder = sandbox.folder().join("old");
         std::fs::create_dir(&folder).expect("a folder");
         let folder = folder.canonicalize().expect("it is there");
         let store = folder.join("coord.db");
-        std::fs::copy(fixture.join("coord.db"), &store).expect("a copy");
+        lay_down(version, &store);
         let mut record = Record::of(&folder).expect("what is there is read");
         let line = "send --from lead --to backend --subject after-the-upgrade";
         let mut command = sandbox.command(words(line));
         command.env("INBOX_DB", &store);
         let promise = Promise::Text("after-the-upgrade".into());
         let outcome = record.run(&command, promise).expect("it can be watched");
-        assert_eq!(outcome.code, 0, "{}: {outcome}", fixture.display());
+        assert_eq!(outcome.code, 0, "schema {version}: {outcome}");
         let bench = sandbox.folder().join("disk");
         let judged = Judge::new(&record, &store, &bench).and_then(|mut judge| {
             judge_some(&mut judge, &record, 60, &mut Dice::new(7), &|| false)
         });
-        images += judged.unwrap_or_else(|broken| panic!("{}: {broken}", fixture.display()));
+        images += judged.unwrap_or_else(|broken| panic!("schema {version}: {broken}"));
     }
     assert!(images > 300, "{images}");
 }
