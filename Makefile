@@ -67,7 +67,7 @@ torture: release
 	@mkdir -p $(TARGET)/torture
 	$(TORTURE) --only kills --rounds 25000
 	$(TORTURE) --only races --rounds 28600
-	$(TORTURE) --only power --rounds 800
+	$(TORTURE) --only power --rounds 820
 	$(TORTURE) --only disk --rounds 20000
 	$(TORTURE) --only damage --rounds 10000
 	$(TORTURE) --only histories --rounds 20000

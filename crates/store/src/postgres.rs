@@ -63,6 +63,11 @@ impl Postgres {
         }
     }
 
+    /// A connection to the database that `url` names, whether there is a store or not.
+    pub(crate) fn around(url: &str) -> Result<Postgres, StoreError> {
+        Postgres::start(Target::parse(url)?)
+    }
+
     /// Opens the store that `url` names and makes its schema when there is none. Also tells whether
     /// there was no store, so that every step of the schema is still to be applied.
     pub(crate) fn create(url: &str) -> Result<(Postgres, bool), StoreError> {

@@ -1,6 +1,7 @@
 //! What those need who prove the store's promises: to look at the tables past everything that reads them otherwise,
 //! and to take away a store that was made for tests.
 
+use crate::driver::Driver;
 use crate::error::StoreError;
 use crate::location::Location;
 use crate::open::is_for_tests;
@@ -45,6 +46,14 @@ impl Store {
     /// Whether the store was made for tests, and may be treated as such.
     pub fn is_for_tests(&self) -> Result<bool, StoreError> {
         is_for_tests(self.driver().as_mut())
+    }
+
+    /// What a query finds in the database around a store, which need not be there.
+    pub fn look_around(location: &Location, query: &str) -> Result<Rows, StoreError> {
+        match location {
+            Location::File(path) => Sqlite::open(path)?.look(query),
+            Location::Postgres(url) => postgres::Postgres::around(url)?.look(query),
+        }
     }
 
     /// Takes away a store that was made for tests, with everything in it. Any other is left alone.

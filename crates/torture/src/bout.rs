@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::Broken;
 use crate::dice::Dice;
 use crate::ground::Ground;
 
@@ -13,7 +14,7 @@ pub enum Amount {
     Within(Duration),
     /// So many rounds.
     Rounds(u64),
-    /// This round alone, to see it again.
+    /// This round, to see it again, after those of its act that came before it.
     Only(u64),
 }
 
@@ -26,18 +27,72 @@ pub struct Round {
     pub dice: Dice,
 }
 
+/// Which round comes next.
+#[derive(Debug, Clone, Copy)]
+struct Course {
+    amount: Amount,
+    /// How many rounds make an act: they share a store, so that one of them comes again only after those before it.
+    act: u64,
+    /// The round before which another act begins.
+    end: Option<u64>,
+    /// How many rounds there were.
+    rounds: u64,
+}
+
+impl Course {
+    fn new(amount: Amount) -> Self {
+        Course {
+            amount,
+            act: 1,
+            end: None,
+            rounds: 0,
+        }
+    }
+
+    /// The number of the next round, in this act or the one after it.
+    fn upcoming(&self, is_late: bool) -> Option<u64> {
+        match self.amount {
+            Amount::Within(_) => (self.rounds == 0 || !is_late).then_some(self.rounds),
+            Amount::Rounds(rounds) => (self.rounds < rounds).then_some(self.rounds),
+            Amount::Only(round) => {
+                let number = (round - round % self.act).checked_add(self.rounds)?;
+                (number <= round).then_some(number)
+            }
+        }
+    }
+
+    /// Begins the act of the next round, if there is one. Which act it is.
+    fn act(&mut self, rounds: u64, is_late: bool) -> Option<u64> {
+        self.act = rounds.max(1);
+        let number = self.upcoming(is_late)?;
+        let act = number / self.act;
+        self.end = Some(act.saturating_add(1).saturating_mul(self.act));
+        Some(act)
+    }
+
+    /// The next round of this act.
+    fn next(&mut self, is_late: bool) -> Option<u64> {
+        let number = self.upcoming(is_late)?;
+        if self.end.is_some_and(|end| number >= end) {
+            return None;
+        }
+        self.rounds += 1;
+        Some(number)
+    }
+}
+
 /// What a part is given: a scratch store of its own, dice, and how much is asked.
 pub struct Bout<'a> {
     ground: &'a Ground<'a>,
     part: &'static str,
     seed: u64,
-    amount: Amount,
+    course: Course,
     stop: &'a AtomicBool,
     told: &'a mut dyn FnMut(&str),
     begun: Instant,
-    rounds: u64,
     current: u64,
     counts: Vec<(&'static str, u64)>,
+    peaks: Vec<&'static str>,
 }
 
 impl<'a> Bout<'a> {
@@ -54,17 +109,29 @@ impl<'a> Bout<'a> {
             ground,
             part,
             seed,
-            amount,
+            course: Course::new(amount),
             stop,
             told,
             begun: Instant::now(),
-            rounds: 0,
             current: 0,
             counts: Vec::new(),
+            peaks: Vec::new(),
         }
     }
 
-    /// The next round, while there is time or rounds are left.
+    /// The ground of the next act, while there is time or rounds are left: so many rounds on a fresh store, from the same
+    /// round on whether they are seen the first time or again. [`Bout::next`] gives them.
+    pub fn act(&mut self, rounds: u64) -> Result<Option<Ground<'a>>, Broken> {
+        if self.is_stopped() {
+            return Ok(None);
+        }
+        let is_late = self.is_late();
+        let act = self.course.act(rounds, is_late);
+        act.map(|act| self.ground.another(&act.to_string()))
+            .transpose()
+    }
+
+    /// The next round, while there is time or rounds are left, and the act is not over.
     #[expect(
         clippy::should_implement_trait,
         reason = "a part also counts between rounds, which an iterator would not let it"
@@ -73,14 +140,7 @@ impl<'a> Bout<'a> {
         if self.is_stopped() {
             return None;
         }
-        let number = match self.amount {
-            Amount::Within(_) if self.rounds > 0 && self.is_late() => return None,
-            Amount::Rounds(rounds) if self.rounds >= rounds => return None,
-            Amount::Only(_) if self.rounds > 0 => return None,
-            Amount::Only(round) => round,
-            Amount::Within(_) | Amount::Rounds(_) => self.rounds,
-        };
-        self.rounds += 1;
+        let number = self.course.next(self.is_late())?;
         self.current = number;
         let line = format!("{}: round {number}, {}", self.part, self.counted());
         (self.told)(&line);
@@ -100,20 +160,18 @@ impl<'a> Bout<'a> {
 
     /// Notes the largest that was seen of something, such as a log's length.
     pub fn peak(&mut self, what: &'static str, n: u64) {
+        if !self.peaks.contains(&what) {
+            self.peaks.push(what);
+        }
         match self.counts.iter_mut().find(|(name, _)| *name == what) {
             Some((_, count)) => *count = n.max(*count),
             None => self.counts.push((what, n)),
         }
     }
 
-    /// Where it all happens.
+    /// The part's own ground, beside which those of its acts are.
     pub fn ground(&self) -> &'a Ground<'a> {
         self.ground
-    }
-
-    /// How many rounds are asked for, where it is by rounds: some parts prepare for all of them.
-    pub fn amount(&self) -> Amount {
-        self.amount
     }
 
     /// Whether somebody asked for an end: what happens then to children is no proof of anything.
@@ -123,7 +181,7 @@ impl<'a> Bout<'a> {
 
     /// Whether the time is over that was asked for: a long round ends early then.
     pub fn is_late(&self) -> bool {
-        matches!(self.amount, Amount::Within(time) if self.begun.elapsed() >= time)
+        matches!(self.course.amount, Amount::Within(time) if self.begun.elapsed() >= time)
     }
 
     /// The number of the round that is on.
@@ -133,12 +191,17 @@ impl<'a> Bout<'a> {
 
     /// How many rounds there were.
     pub fn rounds(&self) -> u64 {
-        self.rounds
+        self.course.rounds
     }
 
     /// What was counted.
     pub fn counts(&self) -> &[(&'static str, u64)] {
         &self.counts
+    }
+
+    /// Which of it is the largest that was seen, and no sum.
+    pub fn peaks(&self) -> &[&'static str] {
+        &self.peaks
     }
 
     /// How long it has been on.
@@ -149,5 +212,50 @@ impl<'a> Bout<'a> {
     fn counted(&self) -> String {
         let counts = self.counts.iter().map(|(what, n)| format!("{n} {what}"));
         counts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rounds of each act.
+    fn acts(amount: Amount, act: u64) -> Vec<Vec<u64>> {
+        let mut course = Course::new(amount);
+        let mut acts = Vec::new();
+        while course.act(act, false).is_some() {
+            acts.push(std::iter::from_fn(|| course.next(false)).collect());
+        }
+        acts
+    }
+
+    #[test]
+    fn a_round_that_is_seen_again_comes_after_those_of_its_act_that_came_before_it() {
+        let all = acts(Amount::Rounds(25), 10);
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[2], [20, 21, 22, 23, 24]);
+        for round in 0..25 {
+            let again = acts(Amount::Only(round), 10);
+            let within = all.iter().find(|act| act.contains(&round)).unwrap();
+            assert_eq!(again.len(), 1);
+            assert!(within.starts_with(&again[0]), "{again:?}");
+            assert_eq!(again[0].last(), Some(&round));
+        }
+        assert_eq!(acts(Amount::Only(7), u64::MAX)[0].len(), 8);
+        assert_eq!(acts(Amount::Only(u64::MAX), 1), [[u64::MAX]]);
+    }
+
+    #[test]
+    fn without_acts_a_round_that_is_seen_again_is_alone() {
+        let mut course = Course::new(Amount::Only(212));
+        assert_eq!(course.next(false), Some(212));
+        assert_eq!(course.next(false), None);
+    }
+
+    #[test]
+    fn who_is_late_from_the_beginning_goes_one_round() {
+        let mut course = Course::new(Amount::Within(Duration::ZERO));
+        assert_eq!(course.next(true), Some(0));
+        assert_eq!(course.next(true), None);
     }
 }

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use inbox_ops::Inbox;
+
 use crate::bout::Bout;
 use crate::child::{Leashed, NEVER};
 use crate::ground::Ground;
-use crate::kills::{heard, open_shared, writer};
-use crate::work::{Books, Work};
+use crate::kills::{gave_up, heard, open_shared, writer};
+use crate::races::first;
+use crate::work::{Books, Work, says_something};
 use crate::{Broken, Part, must};
 
 /// A busy log is moved past 1000 frames; what a reader held up may come on top.
@@ -14,6 +17,12 @@ const LOG: u64 = 64 << 20;
 
 /// The most memory that one of them may have, in kilobytes.
 const MEMORY: u64 = 128 << 10;
+
+/// How many rounds share a store.
+const ACT: u64 = 10;
+
+/// How often the store is looked at while they write.
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 
 /// How long it may take before it counts as never, for a crowd.
 const PATIENCE: Duration = NEVER.saturating_mul(5);
@@ -47,38 +56,27 @@ impl Part for Crowd {
     }
 
     fn applies(&self, ground: &Ground<'_>) -> Result<(), String> {
-        if !ground.is_served() {
-            return Ok(());
-        }
-        let rows = ground
-            .look("SELECT current_setting('max_connections'), (SELECT count(*) FROM pg_stat_activity)")
-            .map_err(|broken| broken.what)?;
-        let cells: Vec<u64> = rows
-            .iter()
-            .flatten()
-            .flatten()
-            .filter_map(|cell| cell.parse().ok())
-            .collect();
-        let free = cells
-            .first()
-            .unwrap_or(&0)
-            .saturating_sub(*cells.get(1).unwrap_or(&0));
-        let wanted = self.processes(ground) + 8;
-        if free < wanted {
-            return Err(format!(
-                "the server has room for {free} more connections, and {wanted} are wanted"
-            ));
-        }
-        Ok(())
+        has_room(ground, self.processes(ground) + 8)
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
+        while let Some(ground) = bout.act(ACT)? {
+            self.act(bout, &ground)?;
+            ground.remove();
+        }
+        Ok(())
+    }
+}
+
+impl Crowd {
+    /// Rounds on one store.
+    fn act(&self, bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
         let shared = open_shared(ground)?;
         let inbox = ground.inbox()?;
+        let mut written = 0;
         while let Some(round) = bout.next() {
             let processes = self.processes(ground);
-            let steps = 10 + round.dice.nth(0).below(11);
+            let steps = self.least_steps() + round.dice.nth(0).below(11);
             let own = format!("c{}-", round.number);
             let mut books = Books::open(inbox.store())?;
             let mut crowd = Vec::new();
@@ -86,7 +84,7 @@ impl Part for Crowd {
                 let work = Work::new(format!("{own}{n}"), shared);
                 crowd.push((writer(ground, &work, steps)?, work));
             }
-            let (log, memory) = until_all_end(ground, &mut crowd)?;
+            let (log, memory) = until_all_end(&inbox, ground, &mut crowd)?;
             bout.count("processes", processes);
             bout.peak("bytes of log", log);
             bout.peak("KB of memory each", memory);
@@ -94,27 +92,32 @@ impl Part for Crowd {
             for (mut child, mut work) in crowd {
                 let status = child.wait()?;
                 heard(&mut child, &mut work)?;
-                must(status.success() && work.step == steps, || {
-                    format!(
-                        "a writer ended with {status} after {} of {steps} steps",
-                        work.step
-                    )
-                })?;
+                if !status.success() || work.step != steps {
+                    return Err(gave_up(&mut child, &work));
+                }
                 let more = books.hold(&work)?;
                 must(!more, || format!("{} went on after its end", work.prefix))?;
                 bout.count("acknowledged", steps);
+                written += (0..steps).filter(|step| says_something(*step)).count();
             }
-            must(log < LOG, || format!("the log grew to {log} bytes"))?;
-            must(memory < MEMORY, || {
-                format!("a process had {memory} KB of memory")
+            let query = "SELECT count(*) FROM entries WHERE summary LIKE 'c%-%-%'";
+            let there = first(&inbox.store().look(query)?);
+            must(there == written as u64, || {
+                format!("{written} messages were written up to now, and there are {there}")
             })?;
+            ground.is_sound()?;
         }
-        drop(inbox);
-        ground.is_sound()
+        Ok(())
     }
-}
 
-impl Crowd {
+    /// How many steps each takes at least.
+    fn least_steps(&self) -> u64 {
+        match self.0 {
+            Size::Usual => 10,
+            Size::Large => 40,
+        }
+    }
+
     fn processes(&self, ground: &Ground<'_>) -> u64 {
         match (self.0, ground.is_served()) {
             (Size::Usual, _) => 64,
@@ -124,16 +127,53 @@ impl Crowd {
     }
 }
 
-/// Waits until all have ended; the longest log and the most memory that one had.
-fn until_all_end(ground: &Ground<'_>, crowd: &mut [(Leashed, Work)]) -> Result<(u64, u64), Broken> {
-    let deadline = Instant::now() + PATIENCE;
+/// Whether a server takes so many more connections.
+pub(crate) fn has_room(ground: &Ground<'_>, wanted: u64) -> Result<(), String> {
+    if !ground.is_served() {
+        return Ok(());
+    }
+    let rows = ground
+        .look("SELECT current_setting('max_connections'), (SELECT count(*) FROM pg_stat_activity)")
+        .map_err(|broken| broken.what)?;
+    let cells = rows.iter().flatten().flatten();
+    let cells: Vec<u64> = cells.filter_map(|cell| cell.parse().ok()).collect();
+    let [most, taken] = cells[..] else {
+        return Err("the server does not say how many connections it takes".to_owned());
+    };
+    let free = most.saturating_sub(taken);
+    if free < wanted {
+        return Err(format!(
+            "the server has room for {free} more connections, and {wanted} are wanted: its max_connections is {most}"
+        ));
+    }
+    Ok(())
+}
+
+/// Waits until all have ended, and looks meanwhile whether the store is sound, and whether what may not grow does: the longest log
+/// and the most memory that one had.
+fn until_all_end(
+    inbox: &Inbox,
+    ground: &Ground<'_>,
+    crowd: &mut [(Leashed, Work)],
+) -> Result<(u64, u64), Broken> {
+    let begun = Instant::now();
+    let deadline = begun + PATIENCE;
+    let mut check = begun + CHECK_EVERY;
     let (mut log, mut memory) = (0, 0);
     loop {
         log = log.max(log_bytes(ground));
+        must(log < LOG, || format!("the log grew to {log} bytes"))?;
         let mut is_over = true;
         for (child, _) in &mut *crowd {
             memory = memory.max(peak_memory(child.id()));
             is_over &= child.try_wait()?.is_some();
+        }
+        must(memory < MEMORY, || {
+            format!("a process had {memory} KB of memory")
+        })?;
+        if Instant::now() >= check {
+            is_whole(inbox)?;
+            check = Instant::now() + CHECK_EVERY;
         }
         if is_over {
             return Ok((log, memory));
@@ -143,6 +183,14 @@ fn until_all_end(ground: &Ground<'_>, crowd: &mut [(Leashed, Work)]) -> Result<(
         })?;
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// That the store is whole, while others write to it.
+pub(crate) fn is_whole(inbox: &Inbox) -> Result<(), Broken> {
+    let problems = inbox.store().check()?;
+    must(problems.is_empty(), || {
+        format!("the store is damaged: {problems:?}")
+    })
 }
 
 /// How long the log of a file is.
@@ -155,8 +203,17 @@ pub(crate) fn log_bytes(ground: &Ground<'_>) -> u64 {
 
 /// The most memory that a process had, in kilobytes.
 pub(crate) fn peak_memory(process: u32) -> u64 {
+    status_of(process, "VmHWM:")
+}
+
+/// The memory that a process has, in kilobytes.
+pub(crate) fn memory(process: u32) -> u64 {
+    status_of(process, "VmRSS:")
+}
+
+fn status_of(process: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next());
     number.and_then(|text| text.parse().ok()).unwrap_or(0)
 }

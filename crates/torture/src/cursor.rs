@@ -20,6 +20,9 @@ const READERS: usize = 5;
 const TURNS: usize = 25;
 const AT_ONCE: usize = 14;
 
+/// How many rounds share a log, which readers may begin anywhere in.
+const ACT: u64 = 10;
+
 /// How many events there are in a round.
 pub const EVENTS: usize = WRITERS * TURNS * (1 + AT_ONCE);
 
@@ -36,14 +39,17 @@ impl Part for Cursors {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
-        let mut newest = 0;
-        while let Some(mut round) = bout.next() {
-            newest = among(ground, &mut round.dice, newest)?;
-            bout.count("events", u64::try_from(EVENTS).unwrap_or(0));
-            bout.count("readers", u64::try_from(READERS).unwrap_or(0));
+        while let Some(ground) = bout.act(ACT)? {
+            let mut newest = 0;
+            while let Some(mut round) = bout.next() {
+                newest = among(&ground, &mut round.dice, newest)?;
+                bout.count("events", u64::try_from(EVENTS).unwrap_or(0));
+                bout.count("readers", u64::try_from(READERS).unwrap_or(0));
+            }
+            ground.is_sound()?;
+            ground.remove();
         }
-        ground.is_sound()
+        Ok(())
     }
 }
 
@@ -102,7 +108,7 @@ fn among(ground: &Ground<'_>, dice: &mut Dice, newest: i64) -> Result<i64, Broke
     });
     let mut all = BTreeSet::new();
     for threads in written {
-        all.extend(threads.unwrap_or_else(|_| Err(Broken::new("a writer panicked")))?);
+        all.extend(crate::joined(threads)?);
     }
     must(all.len() == EVENTS, || {
         format!(
@@ -127,7 +133,7 @@ fn among(ground: &Ground<'_>, dice: &mut Dice, newest: i64) -> Result<i64, Broke
     let last = log.last().map_or(newest, |event| event.event_id.0);
     let whole = follow(&ground.inbox()?, 0, &news)?;
     for (after, seen) in starts.iter().zip(seen) {
-        let seen = seen.unwrap_or_else(|_| Err(Broken::new("a reader panicked")))?;
+        let seen = crate::joined(seen)?;
         let from = usize::try_from((*after).min(last)).unwrap_or(0);
         must(seen == whole[from..], || {
             format!(

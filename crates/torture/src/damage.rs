@@ -63,6 +63,10 @@ impl Part for Damage {
         Ok(())
     }
 
+    fn makes_limits(&self) -> bool {
+        true
+    }
+
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
         let ground = bout.ground();
         let originals = originals(ground)?;

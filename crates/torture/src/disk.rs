@@ -33,6 +33,10 @@ impl Part for Disk {
         trace::permitted()
     }
 
+    fn makes_limits(&self) -> bool {
+        true
+    }
+
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
         let scene = Scene::new(bout.ground())?;
         let deeds = Deed::ALL.map(|deed| Measured::of(&scene, deed));

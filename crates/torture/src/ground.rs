@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
 use inbox_core::{AgentName, Code, EventId, Refusal, ThreadId};
 use inbox_ops::{Caller, Config, Inbox};
 use inbox_store::{Location, Rows, Store};
 
 use crate::child::{Leashed, Outcome, ends, words};
-use crate::{Broken, must};
+use crate::scratch::{Scratch, cannot};
+use crate::{Broken, must, reach};
 
 /// What made a wait look the last time before it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,97 +39,6 @@ pub struct Tools {
     pub wait: Wait,
 }
 
-/// Where all scratch stores of one run are.
-#[derive(Debug)]
-pub struct Scratch {
-    folder: PathBuf,
-    beside: Location,
-    name: String,
-    made: Mutex<Vec<Location>>,
-    is_kept: bool,
-}
-
-impl Scratch {
-    /// A folder beside the named store, and for PostgreSQL schemas of its database. `name` tells this run from others.
-    pub fn beside(named: &Location, name: &str) -> Result<Self, Refusal> {
-        let parent = match named {
-            Location::File(path) => match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-                _ => PathBuf::from("."),
-            },
-            Location::Postgres(_) => std::env::temp_dir(),
-        };
-        let folder = std::path::absolute(parent)
-            .map(|parent| parent.join(format!(".inbox-torture-{name}")))
-            .map_err(|error| cannot("the folder for the torture", &error))?;
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|error| cannot(&folder.display().to_string(), &error))?;
-        Ok(Scratch {
-            folder,
-            beside: named.clone(),
-            name: name.to_owned(),
-            made: Mutex::default(),
-            is_kept: false,
-        })
-    }
-
-    /// Leaves everything as it is, to be looked at. Where it is.
-    pub fn keep(&mut self) -> Vec<String> {
-        self.is_kept = true;
-        let stores = self.made.get_mut().map(std::mem::take).unwrap_or_default();
-        let served = stores
-            .iter()
-            .filter(|store| matches!(store, Location::Postgres(_)));
-        std::iter::once(self.folder.display().to_string())
-            .chain(served.map(Location::named))
-            .collect()
-    }
-
-    /// Where a store of this name would be.
-    fn location(&self, folder: &Path, name: &str) -> Location {
-        match &self.beside {
-            Location::File(_) => Location::File(folder.join("store.db")),
-            Location::Postgres(url) => {
-                let schema = format!("inbox_torture_{}_{name}", self.name).replace('-', "_");
-                Location::Postgres(with_schema(url, &schema))
-            }
-        }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
-        let made = self.made.get_mut().map(std::mem::take).unwrap_or_default();
-        for location in made {
-            if matches!(location, Location::Postgres(_)) {
-                let _ = Store::remove_for_tests(&location);
-            }
-        }
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// The same URL with this schema.
-fn with_schema(url: &str, schema: &str) -> String {
-    let (base, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let others = parameters
-        .split('&')
-        .filter(|pair| !pair.is_empty() && !pair.starts_with("schema="));
-    let own = format!("schema={schema}");
-    let all: Vec<&str> = others.chain([own.as_str()]).collect();
-    format!("{base}?{}", all.join("&"))
-}
-
-fn cannot(what: &str, error: &std::io::Error) -> Refusal {
-    Refusal::new(Code::Storage, format!("{what} cannot be made: {error}"))
-        .hint("inbox torture --db PATH names a store in a folder that can be written to")
-}
-
 /// A scratch store, and the program before it.
 pub struct Ground<'a> {
     scratch: &'a Scratch,
@@ -140,9 +50,8 @@ pub struct Ground<'a> {
 impl<'a> Ground<'a> {
     /// A folder of this name with a fresh store.
     pub fn make(scratch: &'a Scratch, tools: &'a Tools, name: &str) -> Result<Self, Refusal> {
-        let folder = scratch.folder.join(name);
+        let folder = scratch.folder().join(name);
         std::fs::DirBuilder::new()
-            .recursive(true)
             .mode(0o700)
             .create(&folder)
             .map_err(|error| cannot(&folder.display().to_string(), &error))?;
@@ -219,8 +128,7 @@ impl<'a> Ground<'a> {
             .args(args)
             .current_dir(&self.folder)
             .env_clear()
-            .envs(inherited())
-            .env("HOME", &self.folder)
+            .envs(reach::inherited(&self.folder))
             .env("INBOX_TEST_STORE", "1")
             .env("INBOX_DB", self.db())
             // The torture's own agents talk to each other without end, on purpose.
@@ -229,16 +137,15 @@ impl<'a> Ground<'a> {
             .env("INBOX_GUARD_MAX_REPEATS", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(Stdio::piped())
+            // Who cleans up after us finds it there, and Ctrl-C does not.
+            .process_group(self.scratch.group());
         command
     }
 
     /// The store as `INBOX_DB` names it.
     pub fn db(&self) -> OsString {
-        match &self.location {
-            Location::File(path) => path.clone().into_os_string(),
-            Location::Postgres(url) => url.into(),
-        }
+        reach::db(&self.location)
     }
 
     /// Starts a command that is written as [`words`].
@@ -292,36 +199,6 @@ pub fn caller(name: &str) -> Result<Caller, Refusal> {
     Ok(Caller::local(Some(name.parse::<AgentName>()?)))
 }
 
-/// What of the environment a child must have to reach the store as we do.
-fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
-    const KEPT: [&str; 5] = ["PATH", "INBOX_SABOTAGE", "XDG_RUNTIME_DIR", "TMPDIR", "TZ"];
-    let is_kept = |name: &OsString| {
-        let name = name.to_string_lossy();
-        KEPT.contains(&&*name) || name.starts_with("PG")
-    };
-    // Its home is another, and passwords are in ours.
-    let pass = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
-    let pass = pass.filter(|path| path.exists() && std::env::var_os("PGPASSFILE").is_none());
-    std::env::vars_os()
-        .filter(move |(name, _)| is_kept(name))
-        .chain(pass.map(|path| ("PGPASSFILE".into(), path.into_os_string())))
-}
-
 fn trouble(broken: Broken) -> Refusal {
     Refusal::new(Code::Storage, broken.what).hint("inbox doctor checks this machine and the store")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_gets_another_schema_and_keeps_the_rest() {
-        let of = |url| with_schema(url, "mine");
-        assert_eq!(of("postgres://h/d"), "postgres://h/d?schema=mine");
-        assert_eq!(
-            of("postgres://h/d?schema=theirs&sslmode=require"),
-            "postgres://h/d?sslmode=require&schema=mine"
-        );
-    }
 }

@@ -30,6 +30,9 @@ const STEPS: usize = 200;
 /// How many threads they work on at a time. A thread that is done is followed by another.
 const THREADS: usize = 6;
 
+/// How many histories share a store.
+const ACT: u64 = 100;
+
 /// How many real processes die in a history.
 const DEATHS: usize = 2;
 
@@ -49,30 +52,41 @@ impl Part for Histories {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
-        let clock = Arc::new(AtomicI64::new(START));
-        let open = || -> Result<Inbox, Broken> {
-            let clock = Clock::Manual(Arc::clone(&clock));
-            Ok(inbox(ground.store()?.with_clock(clock)))
-        };
-        let inboxes = (0..WORKERS).map(|_| open());
-        let inboxes = inboxes.collect::<Result<Vec<_>, _>>()?;
-        while let Some(round) = bout.next() {
-            let field = Field::new(ground, &clock, &inboxes[0], round.number, &round.dice)?;
-            let deeds = field.play(&inboxes, &round.dice)?;
-            bout.count("histories", 1);
-            for (thread, deeds) in field.threads.iter().zip(&deeds) {
-                let order = judge(deeds)
-                    .map_err(|wrong| Broken::new(format!("thread {thread}: {wrong}")))?;
-                bout.count("steps", u64::try_from(order.len()).unwrap_or(0));
-                let steals = deeds.iter().filter(|deed| worker::is_steal(deed)).count();
-                bout.count("claims after the first", u64::try_from(steals).unwrap_or(0));
-                let killed = deeds.iter().filter(|deed| deed.answered.is_none()).count();
-                bout.count("killed", u64::try_from(killed).unwrap_or(0));
-            }
+        while let Some(ground) = bout.act(ACT)? {
+            act(bout, &ground)?;
+            ground.is_sound()?;
+            ground.remove();
         }
         Ok(())
     }
+}
+
+/// Histories on one store.
+fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+    let clock = Arc::new(AtomicI64::new(START));
+    let open = || -> Result<Inbox, Broken> {
+        let clock = Clock::Manual(Arc::clone(&clock));
+        Ok(inbox(ground.store()?.with_clock(clock)))
+    };
+    let inboxes = (0..WORKERS).map(|_| open());
+    let inboxes = inboxes.collect::<Result<Vec<_>, _>>()?;
+    while let Some(round) = bout.next() {
+        // Whatever time it was at the end of the one before.
+        clock.store(START, Ordering::SeqCst);
+        let field = Field::new(ground, &clock, &inboxes[0], round.number, &round.dice)?;
+        let deeds = field.play(&inboxes, &round.dice)?;
+        bout.count("histories", 1);
+        for (thread, deeds) in field.threads.iter().zip(&deeds) {
+            let order =
+                judge(deeds).map_err(|wrong| Broken::new(format!("thread {thread}: {wrong}")))?;
+            bout.count("steps", u64::try_from(order.len()).unwrap_or(0));
+            let steals = deeds.iter().filter(|deed| worker::is_steal(deed)).count();
+            bout.count("claims after the first", u64::try_from(steals).unwrap_or(0));
+            let killed = deeds.iter().filter(|deed| deed.answered.is_none()).count();
+            bout.count("killed", u64::try_from(killed).unwrap_or(0));
+        }
+    }
+    Ok(())
 }
 
 /// What the workers of one history share.
@@ -134,8 +148,7 @@ impl<'a> Field<'a> {
                 })
                 .collect();
             let join = workers.into_iter().map(|worker| worker.join());
-            join.map(|one| one.unwrap_or_else(|_| Err(Broken::new("a worker panicked"))))
-                .collect::<Result<Vec<_>, Broken>>()
+            join.map(crate::joined).collect::<Result<Vec<_>, Broken>>()
         })?;
         let mut by_thread = vec![Vec::new(); self.threads.len()];
         for (thread, deed) in played.into_iter().flatten() {

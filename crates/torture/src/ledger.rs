@@ -41,8 +41,8 @@ const TROUBLES: [&str; 11] = [
 
 const AGENTS: [&str; 3] = ["ada", "ben", "cyd"];
 
-/// After so many rounds the network is calm, and everything is compared.
-const COMPARE_EVERY: u64 = 20;
+/// So many rounds are on one store and one network. Then the network is calm, and everything is compared.
+const ACT: u64 = 20;
 
 /// The share of one who died is over by then.
 const LEASE: i64 = 31_000;
@@ -63,29 +63,35 @@ impl Part for Ledger {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let mut field = Field::make(bout.ground())?;
-        let mut sent = 0;
-        while let Some(mut round) = bout.next() {
-            let dice = &mut round.dice;
-            field.now += LEASE;
-            for n in 0..=dice.below(3) {
-                field.send(dice, &format!("round-{}-{n}", round.number))?;
-                sent += 1;
-                bout.count("messages", 1);
-            }
-            field.trouble(dice)?;
-            let point = *dice.pick(&POINTS).unwrap_or(&POINTS[0]);
-            let is_dead = field.bridge(Some((point, 1 + dice.below(2))))?;
-            bout.count("deaths", u64::from(is_dead));
-            if round.number % COMPARE_EVERY == COMPARE_EVERY - 1 {
-                field.compare(sent)?;
-                bout.count("comparisons", 1);
-            }
+        while let Some(ground) = bout.act(ACT)? {
+            act(bout, &ground)?;
+            ground.is_sound()?;
+            ground.remove();
         }
-        field.compare(sent)?;
-        bout.count("comparisons", 1);
-        bout.ground().is_sound()
+        Ok(())
     }
+}
+
+/// Rounds on one store.
+fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+    let mut field = Field::make(ground)?;
+    let mut sent = 0;
+    while let Some(mut round) = bout.next() {
+        let dice = &mut round.dice;
+        field.now += LEASE;
+        for n in 0..=dice.below(3) {
+            field.send(dice, &format!("round-{}-{n}", round.number))?;
+            sent += 1;
+            bout.count("messages", 1);
+        }
+        field.trouble(dice)?;
+        let point = *dice.pick(&POINTS).unwrap_or(&POINTS[0]);
+        let is_dead = field.bridge(Some((point, 1 + dice.below(2))))?;
+        bout.count("deaths", u64::from(is_dead));
+    }
+    field.compare(sent)?;
+    bout.count("comparisons", 1);
+    Ok(())
 }
 
 /// A store on a devnet.

@@ -17,14 +17,18 @@ pub mod ground;
 pub mod histories;
 pub mod history;
 mod http;
+pub mod keeper;
 pub mod kills;
 pub mod ledger;
+mod limit;
 pub mod plan;
 pub mod points;
 pub mod power;
 pub mod races;
+mod reach;
 pub mod recovery;
 pub mod report;
+pub mod scratch;
 pub mod server;
 pub mod soak;
 pub mod trace;
@@ -54,6 +58,11 @@ pub trait Part: Sync {
 
     /// Whether it runs only when it is asked for by name.
     fn is_by_name(&self) -> bool {
+        false
+    }
+
+    /// Whether it makes the machine's limits itself, so that what it is told of them is its own doing.
+    fn makes_limits(&self) -> bool {
         false
     }
 
@@ -87,8 +96,8 @@ pub const PARTS: &[&dyn Part] = &[
 pub struct Broken {
     /// What was seen, and what was promised.
     pub what: String,
-    /// The round in which it was seen; the bout knows it.
-    pub round: u64,
+    /// Whether it is the torture itself that failed, and no promise.
+    pub is_fault: bool,
 }
 
 impl Broken {
@@ -96,9 +105,27 @@ impl Broken {
     pub fn new(what: impl Into<String>) -> Self {
         Broken {
             what: what.into(),
-            round: 0,
+            is_fault: false,
         }
     }
+
+    /// A panic, which is a fault of the torture and says nothing of the store.
+    pub fn of_panic(panic: &(dyn std::any::Any + Send)) -> Self {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        Broken {
+            what: format!(
+                "a fault of the torture itself: {}",
+                said.unwrap_or("it panicked")
+            ),
+            is_fault: true,
+        }
+    }
+}
+
+/// What a thread came to; a panic of it is told with its message.
+pub(crate) fn joined<T>(thread: std::thread::Result<Result<T, Broken>>) -> Result<T, Broken> {
+    thread.unwrap_or_else(|panic| Err(Broken::of_panic(&*panic)))
 }
 
 impl std::fmt::Display for Broken {
@@ -115,8 +142,13 @@ impl From<String> for Broken {
 
 impl From<inbox_core::Refusal> for Broken {
     fn from(refusal: inbox_core::Refusal) -> Self {
+        let short = if refusal.code.exit() == 50 && limit::is_short_of_files() {
+            ": Too many open files"
+        } else {
+            ""
+        };
         Broken::new(format!(
-            "what had to succeed was refused: {} ({})",
+            "what had to succeed was refused: {} ({}){short}",
             refusal.message, refusal.code
         ))
     }
@@ -157,5 +189,15 @@ mod tests {
     fn no_two_parts_have_one_name() {
         let names: std::collections::BTreeSet<_> = PARTS.iter().map(|part| part.name()).collect();
         assert_eq!(names.len(), PARTS.len());
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_message_and_is_a_fault() {
+        let caught =
+            std::thread::spawn(|| -> Result<(), Broken> { panic!("no {}", "luck") }).join();
+        let broken = joined(caught).unwrap_err();
+        assert!(broken.is_fault);
+        assert_eq!(broken.what, "a fault of the torture itself: no luck");
+        assert!(!Broken::new("gone").is_fault);
     }
 }

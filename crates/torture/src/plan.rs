@@ -8,8 +8,10 @@ use inbox_core::Refusal;
 use inbox_store::Location;
 
 use crate::bout::{Amount, Bout};
-use crate::ground::{Ground, Scratch, Tools};
+use crate::ground::{Ground, Tools};
+use crate::limit::{self, Before};
 use crate::report::{Place, Report, Row, Verdict};
+use crate::scratch::Scratch;
 use crate::{Broken, PARTS, Part};
 
 /// How much is asked of all parts together.
@@ -60,14 +62,31 @@ impl Plan {
         Ok(PARTS.iter().copied().filter(is_wanted).collect())
     }
 
-    /// The command that shows a round of a part again.
+    /// The command that shows a round of a part again, to be copied as it is.
     fn replay(&self, part: &str, round: u64) -> String {
-        let place = self.beside.named();
+        let db = match &self.beside {
+            Location::File(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                format!("--db {} ", quoted(&path.display().to_string()))
+            }
+            // A password is in INBOX_DB alone, where the command finds it again.
+            location if location.has_password() => String::new(),
+            Location::Postgres(url) => format!("--db {} ", quoted(url)),
+        };
         format!(
-            "inbox torture --db {place} --seed {} --only {part} --round {round}",
+            "inbox torture {db}--seed {} --only {part} --round {round}",
             self.seed
         )
     }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-._/:@=,+%".contains(char);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Tries the parts one after the other. `stop` ends it early; `told` hears how far it is.
@@ -78,7 +97,7 @@ pub fn play(plan: &Plan, stop: &AtomicBool, told: &mut dyn FnMut(&str)) -> Resul
     getrandom::fill(&mut name)
         .map_err(|error| Refusal::input(format!("the system gives no random bytes: {error}")))?;
     let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut scratch = Scratch::beside(&plan.beside, &name)?;
+    let mut scratch = Scratch::beside(&plan.beside, &name, &plan.tools.program)?;
     let mut rows = Vec::new();
     let mut place = None;
     for (index, part) in parts.iter().enumerate() {
@@ -91,26 +110,68 @@ pub fn play(plan: &Plan, stop: &AtomicBool, told: &mut dyn FnMut(&str)) -> Resul
                 Amount::Within(left / parts.max(1))
             }
         };
-        let ground = Ground::make(&scratch, &plan.tools, part.name())?;
+        if stop.load(Ordering::SeqCst) {
+            rows.push(untried(*part, Verdict::Stopped, None));
+            continue;
+        }
+        let ground = match Ground::make(&scratch, &plan.tools, part.name()) {
+            Ok(ground) => ground,
+            // What was found so far is told all the same.
+            Err(_) if stop.load(Ordering::SeqCst) => {
+                rows.push(untried(*part, Verdict::Stopped, None));
+                continue;
+            }
+            Err(refusal) => {
+                let why = format!("its scratch store cannot be made: {}", refusal.message);
+                let why = with_advice(why, &refusal.message);
+                rows.push(untried(*part, Verdict::Unable, Some(why)));
+                continue;
+            }
+        };
         if place.is_none() {
             let described = ground.store().and_then(|store| Ok(store.describe()?));
             place = Some(Place::of(ground.folder(), &described.unwrap_or_default()));
         }
         rows.push(attempt(plan, *part, &ground, amount, stop, told));
     }
-    let is_broken = rows.iter().any(|row| row.verdict == Verdict::Broken);
-    let kept = if plan.keep || is_broken {
+    let removed = scratch.removed().to_vec();
+    let is_puzzling = |row: &Row| matches!(row.verdict, Verdict::Broken | Verdict::Fault);
+    let kept = if plan.keep || rows.iter().any(is_puzzling) {
         scratch.keep()
     } else {
         Vec::new()
     };
     Ok(Report {
-        place: place.unwrap_or_else(|| Place::of(std::path::Path::new("."), &[])),
+        place: place.unwrap_or_else(|| Place::of(scratch.folder(), &[])),
         seed: plan.seed,
         parts: rows,
         kept,
+        removed,
         seconds: begun.elapsed().as_secs_f64(),
     })
+}
+
+/// A part of which no round was gone.
+fn untried(part: &'static dyn Part, verdict: Verdict, why: Option<String>) -> Row {
+    Row {
+        part: part.name(),
+        promise: part.promise(),
+        verdict,
+        rounds: 0,
+        counts: serde_json::Map::new(),
+        peaks: Vec::new(),
+        seconds: 0.0,
+        why,
+        replay: None,
+    }
+}
+
+/// What was seen, and what can be done about the limit that it tells of.
+fn with_advice(why: String, told: &str) -> String {
+    match limit::told_of(told) {
+        Some(advice) => format!("{why}: {advice}"),
+        None => why,
+    }
 }
 
 /// Tries one part.
@@ -122,47 +183,109 @@ fn attempt(
     stop: &AtomicBool,
     told: &mut dyn FnMut(&str),
 ) -> Row {
-    let mut row = Row {
-        part: part.name(),
-        promise: part.promise(),
-        verdict: Verdict::Held,
-        rounds: 0,
-        counts: serde_json::Map::new(),
-        seconds: 0.0,
-        why: None,
-        replay: None,
-    };
-    if stop.load(Ordering::SeqCst) {
-        row.verdict = Verdict::Stopped;
-        return row;
-    }
     if let Err(why) = part.applies(ground) {
-        row.verdict = Verdict::Skipped;
-        row.why = Some(why);
-        return row;
+        return untried(part, Verdict::Skipped, Some(why));
     }
+    let mut row = untried(part, Verdict::Held, None);
+    let before = Before::now();
     let mut bout = Bout::new(ground, part.name(), plan.seed, amount, stop, told);
     let outcome = catch_unwind(AssertUnwindSafe(|| part.run(&mut bout)))
-        .unwrap_or_else(|_| Err(Broken::new("a fault in the torture itself")));
+        .unwrap_or_else(|panic| Err(Broken::of_panic(&*panic)));
     row.rounds = bout.rounds();
     row.seconds = bout.elapsed().as_secs_f64();
     let counts = bout.counts().iter();
     row.counts = counts
         .map(|(what, n)| (what.replace(' ', "_"), (*n).into()))
         .collect();
+    let peaks = bout.peaks().iter();
+    row.peaks = peaks.map(|what| what.replace(' ', "_")).collect();
     if outcome.is_err() {
         // Ctrl-C reaches the children first.
         std::thread::sleep(Duration::from_millis(100));
     }
     match outcome {
-        // Who stops it stops its children too, and what they leave then says nothing.
-        _ if bout.is_stopped() => row.verdict = Verdict::Stopped,
+        // What is ended in its midst says nothing.
+        outcome if bout.is_stopped() => {
+            row.verdict = Verdict::Stopped;
+            row.why = outcome.err().map(|broken| broken.what);
+        }
         Ok(()) => {}
         Err(broken) => {
-            row.verdict = Verdict::Broken;
-            row.why = Some(broken.what);
+            let limit = short_of(part, &before, ground, &broken.what);
+            row.verdict = match (&limit, broken.is_fault) {
+                (Some(_), _) => Verdict::Unable,
+                (None, true) => Verdict::Fault,
+                (None, false) => Verdict::Broken,
+            };
+            row.why = Some(limit.unwrap_or(broken.what));
             row.replay = Some(plan.replay(part.name(), bout.round()));
         }
     }
     row
+}
+
+/// Which of the machine's limits a part came upon, with what can be done, if it was one.
+fn short_of(
+    part: &'static dyn Part,
+    before: &Before,
+    ground: &Ground<'_>,
+    seen: &str,
+) -> Option<String> {
+    if let Some((what, advice)) = before.since(ground.folder()) {
+        return Some(format!("{what} ({seen}): {advice}"));
+    }
+    let advice = limit::told_of(seen).filter(|_| !part.makes_limits())?;
+    Some(format!("{seen}: {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(beside: &str) -> Plan {
+        Plan {
+            beside: Location::parse(beside),
+            only: Vec::new(),
+            asked: Asked::Rounds(1),
+            seed: 5,
+            keep: false,
+            tools: Tools {
+                program: "inbox".into(),
+                wait: |_, _, _, _| Err(Refusal::input("nobody waits")),
+            },
+        }
+    }
+
+    #[test]
+    fn the_command_that_shows_a_round_again_can_be_copied_and_holds_no_password() {
+        let replay = |beside: &str| plan(beside).replay("kills", 3);
+        let rest = "--seed 5 --only kills --round 3";
+        assert_eq!(
+            replay("/my store/it's.db"),
+            format!(r"inbox torture --db '/my store/it'\''s.db' {rest}")
+        );
+        assert_eq!(
+            replay("/store.db"),
+            format!("inbox torture --db /store.db {rest}")
+        );
+        let url = "postgres://me@h/d?sslmode=verify-full&sslrootcert=ca.crt&schema=mine";
+        assert_eq!(replay(url), format!("inbox torture --db '{url}' {rest}"));
+        assert_eq!(
+            replay("postgres://me:secret@h/d"),
+            format!("inbox torture {rest}")
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_named_twice_is_tried_once() {
+        let mut plan = plan("/store.db");
+        plan.only = vec!["clock".into(), "kills".into(), "clock".into()];
+        let names: Vec<_> = plan
+            .parts()
+            .unwrap()
+            .iter()
+            .map(|part| part.name())
+            .collect();
+        assert_eq!(names, ["kills", "clock"]);
+    }
 }

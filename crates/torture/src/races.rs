@@ -23,6 +23,9 @@ const WIDTHS: [usize; 34] = {
     widths
 };
 
+/// How many rounds share a store.
+const ACT: u64 = 100;
+
 /// As many as there are in the widest race, if the server lets so many in.
 const WIDEST: usize = 64;
 
@@ -39,32 +42,39 @@ impl Part for Races {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
-        let inbox = ground.inbox()?;
-        let stable = Stable::open(ground)?;
-        let mut raced = 0_u64;
-        while let Some(round) = bout.next() {
-            let thread = open(&inbox, &format!("p-{}", round.number))?;
-            of_processes(ground, thread)?;
-            bout.count("races of processes", 1);
-            raced += 1;
-            for (n, width) in WIDTHS.into_iter().enumerate() {
-                let thread = open(&inbox, &format!("t-{}-{n}", round.number))?;
-                let width = width.min(stable.racers.len());
-                stable.race(thread, width)?;
-                bout.count("races in one process", 1);
-                bout.peak("wanted one thread", u64::try_from(width).unwrap_or(0));
-                raced += 1;
-            }
+        while let Some(ground) = bout.act(ACT)? {
+            act(bout, &ground)?;
+            ground.remove();
         }
-        // What the tables say, whatever the racers were told.
-        let once = ground.look("SELECT count(*) FROM threads WHERE attempts = 1")?;
-        let once: u64 = first(&once);
-        must(once == raced, || {
-            format!("{raced} threads were raced for, and {once} were claimed once")
-        })?;
-        ground.is_sound()
+        Ok(())
     }
+}
+
+fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+    let inbox = ground.inbox()?;
+    let stable = Stable::open(ground)?;
+    let mut raced = 0_u64;
+    while let Some(round) = bout.next() {
+        let thread = open(&inbox, &format!("p-{}", round.number))?;
+        of_processes(ground, thread)?;
+        bout.count("races of processes", 1);
+        raced += 1;
+        for (n, width) in WIDTHS.into_iter().enumerate() {
+            let thread = open(&inbox, &format!("t-{}-{n}", round.number))?;
+            let width = width.min(stable.racers.len());
+            stable.race(thread, width)?;
+            bout.count("races in one process", 1);
+            bout.peak("wanted one thread", u64::try_from(width).unwrap_or(0));
+            raced += 1;
+        }
+    }
+    // What the tables say, whatever the racers were told.
+    let once = ground.look("SELECT count(*) FROM threads WHERE attempts = 1")?;
+    let once: u64 = first(&once);
+    must(once == raced, || {
+        format!("{raced} threads were raced for, and {once} were claimed once")
+    })?;
+    ground.is_sound()
 }
 
 /// The first cell of an answer, as a number.
@@ -123,7 +133,11 @@ impl Stable {
             let inbox = match ground.inbox() {
                 Ok(inbox) => inbox,
                 // A server lets only so many in, and some of them are its other users.
-                Err(_) if ground.is_served() && racer >= PROCESSES => break,
+                Err(_) if ground.is_served() && racer >= 2 * PROCESSES => {
+                    // Some of those that we have are for the processes that race.
+                    racers.truncate(racer - PROCESSES);
+                    break;
+                }
                 Err(broken) => return Err(broken),
             };
             let me = caller(&format!("t{racer}"))?;

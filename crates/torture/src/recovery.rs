@@ -60,9 +60,13 @@ impl Part for Recovery {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
+        // Once for all rounds: to fill a store takes minutes.
+        let Some(ground) = bout.act(u64::MAX)? else {
+            return Ok(());
+        };
+        let ground = &ground;
         let shared = open_shared(ground)?;
-        fill(bout)?;
+        fill(bout, ground)?;
         while let Some(round) = bout.next() {
             let own = format!("v{}-", round.number);
             let mut books = Books::open(&ground.store()?)?;
@@ -71,7 +75,10 @@ impl Part for Recovery {
             for n in 0..WRITERS {
                 let work = Work::new(format!("{own}{n}"), shared);
                 let said = std::fs::File::create(said_in(ground, &work))?;
-                crew.push((writer_into(ground, &work, u64::MAX, said.into())?, work));
+                crew.push((
+                    writer_into(ground, &work, u64::MAX, Duration::ZERO, said.into())?,
+                    work,
+                ));
             }
             eventually("the log is long", || {
                 (log_bytes(ground) >= LOG || bout.is_stopped()).then_some(())
@@ -106,8 +113,8 @@ impl Part for Recovery {
 }
 
 /// Writes as many messages as there shall be.
-fn fill(bout: &mut Bout<'_>) -> Result<(), Broken> {
-    let mut inbox = bout.ground().inbox()?;
+fn fill(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+    let mut inbox = ground.inbox()?;
     let lead = caller("lead")?;
     for batch in 0..MESSAGES / BATCH {
         if bout.is_stopped() {

@@ -17,6 +17,24 @@ pub enum Verdict {
     Skipped,
     /// Somebody ended it before its time.
     Stopped,
+    /// The machine ran out of something on the way, or its scratch store could not be made.
+    Unable,
+    /// The torture itself failed.
+    Fault,
+}
+
+impl Verdict {
+    /// The word on the page.
+    fn word(self) -> &'static str {
+        match self {
+            Verdict::Held => "held",
+            Verdict::Broken => "BROKEN",
+            Verdict::Skipped => "skipped",
+            Verdict::Stopped => "stopped",
+            Verdict::Unable => "unable",
+            Verdict::Fault => "FAULT",
+        }
+    }
 }
 
 /// What became of one part.
@@ -32,9 +50,12 @@ pub struct Row {
     pub rounds: u64,
     /// What was counted, by its name with `_` for each space.
     pub counts: serde_json::Map<String, serde_json::Value>,
+    /// Which of the counts are the largest that was seen, and no sums.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub peaks: Vec<String>,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// What was seen when it did not hold, or why it was skipped.
+    /// What was seen when it did not hold, or why it was not tried to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The command that shows it again.
@@ -108,6 +129,9 @@ pub struct Report {
     /// What was left behind to be looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
+    /// What runs that were killed had left, and was removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
     /// How long it took, in seconds.
     pub seconds: f64,
 }
@@ -120,27 +144,42 @@ impl Report {
             .filter(|row| row.verdict == Verdict::Broken)
     }
 
-    /// Whether every promise held that was tried to its end.
+    /// The parts in which the torture itself failed.
+    pub fn faults(&self) -> impl Iterator<Item = &Row> {
+        self.parts
+            .iter()
+            .filter(|row| row.verdict == Verdict::Fault)
+    }
+
+    /// Whether every promise held that can be tried here, and at least one was.
     pub fn holds(&self) -> bool {
-        self.broken().next().is_none()
+        let is_fine = |row: &Row| matches!(row.verdict, Verdict::Held | Verdict::Skipped);
+        self.count(Verdict::Held) > 0 && self.parts.iter().all(is_fine)
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let rows = self.parts.iter().filter(|row| row.verdict == verdict);
+        rows.count()
     }
 
     /// The verdict in a sentence.
     pub fn verdict(&self) -> String {
-        let of = |verdict| {
-            let rows = self.parts.iter().filter(|row| row.verdict == verdict);
-            rows.count()
+        let (held, broken) = (self.count(Verdict::Held), self.count(Verdict::Broken));
+        let mut words = match (broken, held) {
+            (0, 0) => "no promise was tried to its end".to_owned(),
+            (0, held) => format!("{held} of {} promises held", self.parts.len()),
+            (1, _) => "BROKEN: a promise did not hold".to_owned(),
+            (n, _) => format!("BROKEN: {n} promises did not hold"),
         };
-        let (held, broken) = (of(Verdict::Held), of(Verdict::Broken));
-        let mut words = match broken {
-            0 => format!("{held} of {} promises held", self.parts.len()),
-            1 => "BROKEN: a promise did not hold".to_owned(),
-            n => format!("BROKEN: {n} promises did not hold"),
-        };
-        for (verdict, name) in [(Verdict::Skipped, "skipped"), (Verdict::Stopped, "stopped")] {
-            match of(verdict) {
+        for verdict in [
+            Verdict::Skipped,
+            Verdict::Stopped,
+            Verdict::Unable,
+            Verdict::Fault,
+        ] {
+            match self.count(verdict) {
                 0 => {}
-                n => words.push_str(&format!(", {n} {name}")),
+                n => words.push_str(&format!(", {n} {}", verdict.word())),
             }
         }
         words
@@ -160,28 +199,22 @@ impl Report {
             ))
             .line(format!("seed {}", self.seed));
         let rows = self.parts.iter().map(|row| {
-            let verdict = match row.verdict {
-                Verdict::Held => "held",
-                Verdict::Broken => "BROKEN",
-                Verdict::Skipped => "skipped",
-                Verdict::Stopped => "stopped",
-            };
             let shown = |(what, n): (&String, _)| format!("{n} {}", what.replace('_', " "));
-            let counts = row.counts.iter().map(shown);
-            let said = match row.verdict {
-                Verdict::Skipped => row.why.clone().unwrap_or_default(),
-                _ => counts.collect::<Vec<_>>().join(", "),
-            };
+            let mut said: Vec<String> = row.counts.iter().map(shown).collect();
+            // What is broken is told below, with all that belongs to it.
+            if !matches!(row.verdict, Verdict::Broken | Verdict::Fault) {
+                said.extend(row.why.clone());
+            }
             let cells = [
                 row.part.to_owned(),
-                verdict.to_owned(),
+                row.verdict.word().to_owned(),
                 format!("{:.0}s", row.seconds),
-                said,
+                said.join(", "),
             ];
             cells.into_iter().map(Cell::Text).collect()
         });
         page = page.table(vec!["PART", "VERDICT", "TOOK", "TRIED"], rows.collect());
-        for row in self.broken() {
+        for row in self.broken().chain(self.faults()) {
             page = page
                 .line(format!("{}: {}", row.part, row.promise))
                 .line(row.why.clone().unwrap_or_default())
@@ -192,6 +225,9 @@ impl Report {
         }
         for place in &self.kept {
             page = page.line(format!("kept: {place}"));
+        }
+        for place in &self.removed {
+            page = page.line(format!("removed, left by a run that was killed: {place}"));
         }
         page.line(self.verdict())
     }
@@ -209,6 +245,7 @@ mod tests {
             verdict,
             rounds: 2,
             counts: counts.into_iter().collect(),
+            peaks: Vec::new(),
             seconds: 1.25,
             why: Some("r1-0-3 is gone".to_owned()),
             replay: Some("inbox torture --seed 5 --only kills --round 1".to_owned()),
@@ -221,6 +258,7 @@ mod tests {
             seed: 5,
             parts: verdicts.iter().map(|verdict| row(*verdict)).collect(),
             kept: Vec::new(),
+            removed: Vec::new(),
             seconds: 1.5,
         }
     }
@@ -251,5 +289,33 @@ mod tests {
         let held = report(&[Verdict::Held, Verdict::Held]);
         assert!(held.holds());
         assert_eq!(held.verdict(), "2 of 2 promises held");
+    }
+
+    #[test]
+    fn what_was_not_tried_to_its_end_has_not_held() {
+        for (verdicts, said) in [
+            (
+                &[Verdict::Skipped, Verdict::Skipped][..],
+                "no promise was tried to its end, 2 skipped",
+            ),
+            (
+                &[Verdict::Held, Verdict::Stopped],
+                "1 of 2 promises held, 1 stopped",
+            ),
+            (
+                &[Verdict::Held, Verdict::Unable],
+                "1 of 2 promises held, 1 unable",
+            ),
+            (
+                &[Verdict::Held, Verdict::Fault],
+                "1 of 2 promises held, 1 FAULT",
+            ),
+            (&[], "no promise was tried to its end"),
+        ] {
+            let report = report(verdicts);
+            assert!(!report.holds(), "{said}");
+            assert_eq!(report.verdict(), said);
+        }
+        assert!(report(&[Verdict::Held, Verdict::Skipped]).holds());
     }
 }

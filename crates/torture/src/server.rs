@@ -21,6 +21,9 @@ const CLIENTS: u64 = 4;
 /// How many writes are answered before it is the server's turn, at most.
 const ANSWERS: u64 = 60;
 
+/// How many rounds share a store.
+const ACT: u64 = 20;
+
 /// The part.
 pub struct Server;
 
@@ -34,68 +37,75 @@ impl Part for Server {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
-        let made = ground.run("token create --agent lead")?.ok()?;
-        let secret = made["secret"].as_str().unwrap_or_default().to_owned();
-        let store = ground.store()?;
-        while let Some(mut round) = bout.next() {
-            let (mut server, address) = start(ground)?;
-            let goal = 1 + round.dice.below(ANSWERS);
-            let is_killed = round.dice.below(2) == 0;
-            let answered = AtomicU64::new(0);
-            let lines = std::thread::scope(|scope| {
-                let clients: Vec<_> = (0..CLIENTS)
-                    .map(|client| {
-                        let line = format!("{}-{client}", round.number);
-                        let (address, secret, answered) = (&address, &secret, &answered);
-                        scope.spawn(move || {
-                            (send_until_it_ends(address, secret, &line, answered), line)
-                        })
-                    })
-                    .collect();
-                let is_busy = eventually("the server answers", || {
-                    (answered.load(Ordering::SeqCst) >= goal).then_some(())
-                });
-                let sent = signal(
-                    &server,
-                    if is_killed {
-                        Signal::KILL
-                    } else {
-                        Signal::TERM
-                    },
-                );
-                let ended = server.wait();
-                let lines: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
-                is_busy?;
-                sent?;
-                let status = ended?;
-                must(is_killed || status.success(), || {
-                    format!("a server that was told to stop ended with {status}")
-                })?;
-                Ok::<_, Broken>(lines)
-            })?;
-            bout.count(if is_killed { "kills" } else { "stops" }, 1);
-            // The next one answers again what it is asked again.
-            let (again, address) = start(ground)?;
-            for line in lines {
-                let (told, line) = line.map_err(|_| Broken::new("a client panicked"))?;
-                bout.count("acknowledged", told);
-                for turn in 0..told {
-                    is_there_once(&store, &format!("{line}-{turn}"), "was answered")?;
-                }
-                let mark = format!("{line}-{told}");
-                let mut stream = connect(&address)?;
-                let is_answered = send(&mut stream, &address, &secret, &mark)?;
-                must(is_answered, || {
-                    format!("{mark} was sent again and not answered")
-                })?;
-                is_there_once(&store, &mark, "was sent again")?;
-            }
-            drop(again);
+        while let Some(ground) = bout.act(ACT)? {
+            act(bout, &ground)?;
+            ground.is_sound()?;
+            ground.remove();
         }
-        drop(store);
-        ground.is_sound()
+        Ok(())
     }
+}
+
+/// Rounds on one store.
+fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+    let made = ground.run("token create --agent lead")?.ok()?;
+    let secret = made["secret"].as_str().unwrap_or_default().to_owned();
+    let store = ground.store()?;
+    while let Some(mut round) = bout.next() {
+        let (mut server, address) = start(ground)?;
+        let goal = 1 + round.dice.below(ANSWERS);
+        let is_killed = round.dice.below(2) == 0;
+        let answered = AtomicU64::new(0);
+        let lines = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| {
+                    let line = format!("{}-{client}", round.number);
+                    let (address, secret, answered) = (&address, &secret, &answered);
+                    scope
+                        .spawn(move || (send_until_it_ends(address, secret, &line, answered), line))
+                })
+                .collect();
+            let is_busy = eventually("the server answers", || {
+                (answered.load(Ordering::SeqCst) >= goal).then_some(())
+            });
+            let sent = signal(
+                &server,
+                if is_killed {
+                    Signal::KILL
+                } else {
+                    Signal::TERM
+                },
+            );
+            let ended = server.wait();
+            let lines: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+            is_busy?;
+            sent?;
+            let status = ended?;
+            must(is_killed || status.success(), || {
+                format!("a server that was told to stop ended with {status}")
+            })?;
+            Ok::<_, Broken>(lines)
+        })?;
+        bout.count(if is_killed { "kills" } else { "stops" }, 1);
+        // The next one answers again what it is asked again.
+        let (again, address) = start(ground)?;
+        for line in lines {
+            let (told, line) = line.map_err(|panic| Broken::of_panic(&*panic))?;
+            bout.count("acknowledged", told);
+            for turn in 0..told {
+                is_there_once(&store, &format!("{line}-{turn}"), "was answered")?;
+            }
+            let mark = format!("{line}-{told}");
+            let mut stream = connect(&address)?;
+            let is_answered = send(&mut stream, &address, &secret, &mark)?;
+            must(is_answered, || {
+                format!("{mark} was sent again and not answered")
+            })?;
+            is_there_once(&store, &mark, "was sent again")?;
+        }
+        drop(again);
+    }
+    Ok(())
 }
 
 fn is_there_once(store: &inbox_store::Store, mark: &str, why: &str) -> Result<(), Broken> {

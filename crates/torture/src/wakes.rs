@@ -18,6 +18,9 @@ pub const WAITS: u64 = 100;
 /// In every so manieth round the bell is taken away from one who waits.
 const WITHOUT_BELL_EVERY: u64 = 10;
 
+/// How many rounds share a store.
+const ACT: u64 = 50;
+
 /// The part.
 pub struct Wakes;
 
@@ -31,49 +34,10 @@ impl Part for Wakes {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        let ground = bout.ground();
-        let inbox = ground.inbox()?;
-        let thread = open(&inbox, "questions")?;
-        let mut after = inbox.store().newest_event()?;
         let mut rang = 0;
-        let replier = ground.inbox()?;
-        let (orders, queue) = channel::<(Instant, String)>();
-        let (said, answers) = channel();
-        std::thread::spawn(move || {
-            for (moment, summary) in queue {
-                spin_until(moment);
-                let _ = said.send(reply(&replier, thread, &summary));
-            }
-        });
-        while let Some(round) = bout.next() {
-            for n in 0..WAITS {
-                let summary = format!("reply {}-{n}", round.number);
-                // The reply may come first, so both lie ahead.
-                let earliest = Instant::now() + Duration::from_micros(200);
-                let moment = earliest + Duration::from_millis(2);
-                let fire_at = earliest + Duration::from_micros(round.dice.nth(n).below(4_000));
-                let sent = orders.send((fire_at, summary.clone()));
-                must(sent.is_ok(), || "who replies has gone".to_owned())?;
-                spin_until(moment);
-                let (woken, next) = wait(ground, &inbox, thread, after, &summary)?;
-                replied(&answers)?;
-                after = next;
-                bout.count("waits", 1);
-                match woken {
-                    Woken::AtOnce => {}
-                    Woken::ByBell => {
-                        rang += 1;
-                        bout.count("by the bell", 1);
-                    }
-                    Woken::ByLook | Woken::InVain => {
-                        return Err(Broken::new(format!("{summary} rang for nobody: {woken:?}")));
-                    }
-                }
-            }
-            if ground.file().is_some() && round.number % WITHOUT_BELL_EVERY == 0 {
-                after = without_bell(ground, thread, after)?;
-                bout.count("without a bell", 1);
-            }
+        while let Some(ground) = bout.act(ACT)? {
+            rang += act(bout, &ground)?;
+            ground.remove();
         }
         // Otherwise every reply was there before its wait, and nothing was tried.
         let waits = bout.rounds() * WAITS;
@@ -81,6 +45,54 @@ impl Part for Wakes {
             format!("of {waits} waits only {rang} were woken by the bell")
         })
     }
+}
+
+/// Rounds on one store; how many waits the bell has woken.
+fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<u64, Broken> {
+    let inbox = ground.inbox()?;
+    let thread = open(&inbox, "questions")?;
+    let mut after = inbox.store().newest_event()?;
+    let mut rang = 0;
+    let replier = ground.inbox()?;
+    let (orders, queue) = channel::<(Instant, String)>();
+    let (said, answers) = channel();
+    std::thread::spawn(move || {
+        for (moment, summary) in queue {
+            spin_until(moment);
+            let _ = said.send(reply(&replier, thread, &summary));
+        }
+    });
+    while let Some(round) = bout.next() {
+        for n in 0..WAITS {
+            let summary = format!("reply {}-{n}", round.number);
+            // The reply may come first, so both lie ahead.
+            let earliest = Instant::now() + Duration::from_micros(200);
+            let moment = earliest + Duration::from_millis(2);
+            let fire_at = earliest + Duration::from_micros(round.dice.nth(n).below(4_000));
+            let sent = orders.send((fire_at, summary.clone()));
+            must(sent.is_ok(), || "who replies has gone".to_owned())?;
+            spin_until(moment);
+            let (woken, next) = wait(ground, &inbox, thread, after, &summary)?;
+            replied(&answers)?;
+            after = next;
+            bout.count("waits", 1);
+            match woken {
+                Woken::AtOnce => {}
+                Woken::ByBell => {
+                    rang += 1;
+                    bout.count("by the bell", 1);
+                }
+                Woken::ByLook | Woken::InVain => {
+                    return Err(Broken::new(format!("{summary} rang for nobody: {woken:?}")));
+                }
+            }
+        }
+        if ground.file().is_some() && round.number % WITHOUT_BELL_EVERY == 0 {
+            after = without_bell(ground, thread, after)?;
+            bout.count("without a bell", 1);
+        }
+    }
+    Ok(rang)
 }
 
 fn replied(answers: &Receiver<Result<(), Broken>>) -> Result<(), Broken> {
@@ -135,8 +147,7 @@ fn without_bell(ground: &Ground<'_>, thread: ThreadId, after: EventId) -> Result
         // A writer that starts from now on makes a new bell, and the waiter hears the old one.
         std::fs::remove_file(&bell)?;
         reply(&ground.inbox()?, thread, "unheard")?;
-        let waited = waiter.join();
-        let (woken, next) = waited.unwrap_or_else(|_| Err(Broken::new("a waiter panicked")))?;
+        let (woken, next) = crate::joined(waiter.join())?;
         must(woken == Woken::ByLook, || {
             format!("without a bell a wait must help itself: {woken:?}")
         })?;

@@ -247,12 +247,12 @@ impl Books {
 
     /// That every step up to the one that comes next is there once, and that one by no half. Whether it is there.
     pub fn hold(&self, work: &Work) -> Result<bool, Broken> {
-        for step in 0..work.step {
-            let (mark, found) = (work.mark(step), self.of(&work.mark(step)));
-            must(found == Found::whole(step), || {
-                format!("{mark} was acknowledged and must be there once, and there is {found:?}")
-            })?;
-        }
+        self.hold_from(work, 0)
+    }
+
+    /// The same, where the steps before this one were looked for already.
+    pub fn hold_from(&self, work: &Work, from: u64) -> Result<bool, Broken> {
+        self.hold_up_to(work, from)?;
         let (mark, found) = (work.mark(work.step), self.of(&work.mark(work.step)));
         must(
             found.is_nothing() || found == Found::whole(work.step),
@@ -263,6 +263,17 @@ impl Books {
             },
         )?;
         Ok(!found.is_nothing())
+    }
+
+    /// That the steps from this one on up to the one that comes next are there once, whatever became of that one.
+    pub fn hold_up_to(&self, work: &Work, from: u64) -> Result<(), Broken> {
+        for step in from..work.step {
+            let (mark, found) = (work.mark(step), self.of(&work.mark(step)));
+            must(found == Found::whole(step), || {
+                format!("{mark} was acknowledged and must be there once, and there is {found:?}")
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use inbox_core::{Code, Refusal};
 use inbox_ops::Inbox;
@@ -25,13 +26,14 @@ pub fn run(args: &[String], out: &mut dyn Write) -> Result<(), Refusal> {
         read.map_err(|_| Refusal::input(format!("{text:?} is no number")))
     };
     match words[..] {
-        ["work", prefix, shared, steps] => {
+        ["work", prefix, shared, steps, rest] => {
             let (over, inbox) = (end_of_input(), open()?);
             let mut work = Work::new(prefix, shared.parse()?);
-            let steps = number(steps)?;
+            let (steps, rest) = (number(steps)?, Duration::from_millis(number(rest)?));
             while !over.load(Ordering::SeqCst) && work.step < steps {
                 work.go_on(&inbox)?;
                 say(out, &work.say())?;
+                std::thread::sleep(rest);
             }
             Ok(())
         }

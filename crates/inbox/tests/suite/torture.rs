@@ -2,6 +2,8 @@
 
 mod command;
 mod disks;
+mod figures;
+mod left;
 mod postgres;
 mod sqlite;
 

@@ -18,8 +18,9 @@ use super::{Call, Fate, Watcher};
 use crate::Broken;
 use crate::child::{NEVER, Outcome};
 
-/// Waits for a line before it becomes the command, so that its watcher is there from the first call on.
-const WAITING: &str = r#"read -r go; exec "$@""#;
+/// Waits for a line before it becomes the command, so that its watcher is there from the first call on. When the line never
+/// comes, the watcher is gone and nobody wants the command.
+const WAITING: &str = r#"read -r go && exec "$@""#;
 
 /// A call that has begun.
 struct Begun {

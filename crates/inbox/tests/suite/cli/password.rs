@@ -227,3 +227,29 @@ fn no_list_of_processes_shows_a_password() {
     watcher.kill().unwrap();
     watcher.wait().unwrap();
 }
+
+#[test]
+fn the_torture_proves_the_server_by_a_file_that_is_named_from_here_or_is_in_ones_home() {
+    let port = cluster().port();
+    let db = format!("postgres://ada@localhost:{port}/inbox?sslmode=verify-full");
+    let mut inbox = Sandbox::empty(INBOX);
+    inbox.set("PGPASSWORD", &canary());
+    inbox.set("TMPDIR", &inbox.folder().display().to_string());
+    std::fs::write(inbox.folder().join("our ca.crt"), &secured().1).unwrap();
+    let holds = |inbox: &Sandbox, db: &str| {
+        let args = [
+            "torture", "--only", "kills", "--rounds", "1", "--json", "--db",
+        ];
+        let outcome = inbox.run(args.into_iter().chain([db]));
+        is_silent(&outcome);
+        assert_eq!(outcome.ok()["parts"][0]["verdict"], "held", "{outcome}");
+    };
+    holds(&inbox, &format!("{db}&sslrootcert=our%20ca.crt"));
+    let usual = inbox.folder().join(".postgresql");
+    std::fs::create_dir(&usual).unwrap();
+    std::fs::write(usual.join("root.crt"), &secured().1).unwrap();
+    holds(&inbox, &db);
+    std::fs::remove_dir_all(&usual).unwrap();
+    inbox.set("PGSSLROOTCERT", "our ca.crt");
+    holds(&inbox, &db);
+}

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::INBOX;
 
 /// The names in a folder that begin as scratch folders do.
-fn scratch(sandbox: &Sandbox) -> Vec<String> {
+pub(super) fn scratch(sandbox: &Sandbox) -> Vec<String> {
     let folder = sandbox.folder().join(".agents");
     let names = std::fs::read_dir(folder).expect("the folder").flatten();
     names
@@ -41,7 +41,8 @@ fn what_is_to_be_kept_is_named_and_stays() {
     let report = sandbox.ok("torture --only clock --round 3 --seed 1 --keep");
     let kept = report["kept"][0].as_str().expect("a place");
     assert!(std::path::Path::new(kept).join("clock/store.db").exists());
-    assert_eq!(report["parts"][0]["rounds"], 1);
+    // With those before it that share its store.
+    assert_eq!(report["parts"][0]["rounds"], 4);
     assert_eq!(scratch(&sandbox).len(), 1);
 }
 
@@ -65,10 +66,122 @@ fn one_that_is_interrupted_says_so_and_cleans_up() {
         std::thread::yield_now();
     }
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
-    let report = inbox_testkit::sandbox::finish(child).ok();
+    let outcome = inbox_testkit::sandbox::finish(child);
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let report = outcome.json();
     assert_eq!(report["parts"][0]["verdict"], "stopped");
-    assert_eq!(report["verdict"], "0 of 2 promises held, 2 stopped");
+    assert_eq!(
+        report["verdict"],
+        "no promise was tried to its end, 2 stopped"
+    );
     assert_eq!(scratch(&sandbox), [""; 0]);
+}
+
+#[test]
+fn one_that_is_told_to_stop_before_its_time_does_not_succeed() {
+    for stop in [Signal::TERM, Signal::HUP] {
+        let sandbox = Sandbox::new(INBOX);
+        let child = sandbox.spawn(words("torture --only clock --seconds 600"));
+        while scratch(&sandbox).is_empty() {
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), stop).expect("it runs");
+        let outcome = inbox_testkit::sandbox::finish(child);
+        assert_eq!(outcome.code, 10, "{outcome}");
+        assert_eq!(outcome.json()["parts"][0]["verdict"], "stopped");
+        assert_eq!(scratch(&sandbox), [""; 0]);
+    }
+}
+
+#[test]
+fn no_rounds_and_no_time_are_refused() {
+    let sandbox = Sandbox::empty(INBOX);
+    for none in ["--rounds 0", "--seconds 0", "--rounds -1"] {
+        let outcome = sandbox.run(words(&format!("torture --only clock {none}")));
+        outcome.refused(30, "invalid_input");
+    }
+}
+
+#[test]
+fn the_last_round_that_there_is_can_be_seen() {
+    let sandbox = Sandbox::empty(INBOX);
+    let round = u64::MAX.to_string();
+    let report = sandbox.ok(&format!(
+        "torture --only points,damage,disk --seed {round} --round {round}"
+    ));
+    assert_eq!(report["verdict"], "3 of 3 promises held");
+}
+
+#[test]
+fn a_place_where_no_folder_can_be_made_is_refused_by_its_name() {
+    let sandbox = Sandbox::empty(INBOX);
+    let outcome = sandbox.run(words("torture --db nowhere/at/all.db --only clock"));
+    let refused = outcome.refused(50, "storage");
+    let message = refused["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("nowhere/at/.inbox-torture-"), "{message}");
+    let hint = refused["error"]["hint"].as_str().expect("a hint");
+    assert!(hint.starts_with("inbox torture --db"), "{hint}");
+}
+
+/// A run that stands in the midst of its first part, and its scratch folder.
+fn begun(sandbox: &Sandbox, line: &str) -> (std::process::Child, std::path::PathBuf) {
+    let child = sandbox.spawn(words(line));
+    while scratch(sandbox).is_empty() {
+        std::thread::yield_now();
+    }
+    let name = scratch(sandbox).remove(0);
+    (child, sandbox.folder().join(".agents").join(name))
+}
+
+#[test]
+fn a_part_that_cannot_be_set_up_is_a_row_and_those_before_it_are_told() {
+    let sandbox = Sandbox::new(INBOX);
+    let (child, folder) = begun(&sandbox, "torture --only kills,clock --rounds 5");
+    // Where the second part's folder would be.
+    std::fs::write(folder.join("clock"), "").expect("a file");
+    let outcome = inbox_testkit::sandbox::finish(child);
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let report = outcome.json();
+    assert_eq!(report["parts"][0]["verdict"], "held");
+    assert_eq!(report["parts"][0]["counts"]["kills"], 20);
+    assert_eq!(report["parts"][1]["verdict"], "unable");
+    let why = report["parts"][1]["why"].as_str().expect("why");
+    assert!(why.contains("cannot be made"), "{why}");
+    assert_eq!(report["verdict"], "1 of 2 promises held, 1 unable");
+}
+
+#[test]
+fn a_scratch_folder_that_somebody_takes_away_is_no_broken_promise() {
+    let sandbox = Sandbox::new(INBOX);
+    let (child, folder) = begun(&sandbox, "torture --only clock --seconds 600");
+    while folder.exists() {
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    let outcome = inbox_testkit::sandbox::finish(child);
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let report = outcome.json();
+    assert_eq!(report["parts"][0]["verdict"], "unable", "{report}");
+}
+
+#[test]
+fn too_few_files_are_no_broken_promise() {
+    let sandbox = Sandbox::new(INBOX);
+    let limited =
+        format!("ulimit -n 60 && exec {INBOX} torture --only races,clock --rounds 1 --json");
+    let mut command = std::process::Command::new("/bin/sh");
+    command
+        .args(["-c", &limited])
+        .current_dir(sandbox.folder())
+        .env("HOME", sandbox.folder())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let outcome = inbox_testkit::sandbox::finish(command.spawn().expect("it starts"));
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let report = outcome.json();
+    assert_eq!(report["parts"][0]["verdict"], "unable", "{report}");
+    let why = report["parts"][0]["why"].as_str().expect("why");
+    assert!(why.contains("ulimit -n"), "{why}");
+    assert_eq!(report["parts"][1]["verdict"], "held", "{report}");
 }
 
 #[test]
@@ -84,7 +197,7 @@ fn a_worker_of_the_torture_works_on_no_other_store() {
     let worker = inbox_torture::worker::WORKER;
     let db = sandbox.store();
     let tried = sandbox
-        .command([worker, "work", "p", "thr_1", "1"])
+        .command([worker, "work", "p", "thr_1", "1", "0"])
         .env("INBOX_DB", db)
         .output()
         .expect("it runs");

@@ -77,6 +77,13 @@ fn on_postgresql_bridges_that_die_on_a_hostile_network_put_every_message_on_its_
 }
 
 #[test]
+fn on_postgresql_under_a_mixed_load_with_kills_nothing_is_lost() {
+    let _alone = alone();
+    let counts = tried("soak", 3);
+    assert_eq!(count(&counts, "kills"), 3 * 2 + 32);
+}
+
+#[test]
 fn on_postgresql_nothing_is_left_behind() {
     let url = shared().fresh_url();
     let schema = url.rsplit('=').next().expect("it names one");

@@ -87,7 +87,9 @@ fn what_a_server_answered_is_there_after_40_stops_and_kills() {
 fn under_a_mixed_load_with_kills_nothing_is_lost() {
     let _alone = alone();
     let counts = on_disk("soak", 3);
-    assert_eq!(count(&counts, "kills"), 3);
+    // One of the 32 and one more in each round, and all at the end.
+    assert_eq!(count(&counts, "kills"), 3 * 2 + 32);
+    assert!(count(&counts, "events in order") > 500, "{counts}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use inbox_core::{Code, EventId, Refusal, ThreadId};
 use inbox_ops::{Caller, Inbox, WaitReply};
 use inbox_store::Location;
-use inbox_torture::{Asked, Plan, Report, Tools, play, worker};
+use inbox_torture::{Asked, Plan, Report, Row, Tools, keeper, play, worker};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -21,24 +21,33 @@ const SECONDS: &str = "60";
 
 pub(super) fn describe(command: Command) -> Command {
     let number = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .value_parser(value_parser!(u64))
-            .help(help)
+        Arg::new(name).long(name).value_name(value).help(help)
     };
+    // None of it would be a run that tried nothing and says that all held.
+    let from_one = value_parser!(u64).range(1..);
     command
         .about("Try on this machine what inbox promises: kills, races, stopped workers, clocks, crowds")
         .long_about(
             "Try on this machine what inbox promises: kills, races, stopped workers, clocks, crowds\n\nEverything happens on scratch stores in a folder beside the store, or in PostgreSQL in schemas of their own; the store itself is not opened. The page says what was tried and what held. Each part goes on in rounds that come again with their seed, and what did not hold comes with the command that shows it again.",
         )
-        .arg(number("seconds", "N", "Take so long, for all parts together").default_value(SECONDS))
+        .arg(
+            number("seconds", "N", "Take so long, for all parts together")
+                .value_parser(from_one.clone())
+                .default_value(SECONDS),
+        )
         .arg(
             number("rounds", "N", "Go so many rounds in each part instead")
+                .value_parser(from_one)
                 .conflicts_with("round"),
         )
-        .arg(number("round", "N", "Go this round of each part alone, to see it again"))
-        .arg(number("seed", "N", "Throw the dice of this seed [default: another each time]"))
+        .arg(
+            number("round", "N", "Go this round of each part, to see it again")
+                .value_parser(value_parser!(u64)),
+        )
+        .arg(
+            number("seed", "N", "Throw the dice of this seed [default: another each time]")
+                .value_parser(value_parser!(u64)),
+        )
         .arg(
             Arg::new("only")
                 .long("only")
@@ -57,12 +66,16 @@ pub(super) fn describe(command: Command) -> Command {
 
 /// Runs as a worker of the torture, if the arguments say so.
 pub(crate) fn worker(argv: &[OsString]) -> Option<ExitCode> {
-    let mut args = argv.iter().skip(1).map(|arg| arg.to_str());
-    if args.next().flatten() != Some(worker::WORKER) {
-        return None;
-    }
-    let args: Option<Vec<String>> = args.map(|arg| arg.map(str::to_owned)).collect();
-    Some(match worker::run(&args?, &mut std::io::stdout().lock()) {
+    let args = argv.iter().skip(1);
+    let args: Option<Vec<String>> = args.map(|arg| Some(arg.to_str()?.to_owned())).collect();
+    let args = args?;
+    let done = match args.split_first() {
+        Some((name, args)) if name == worker::WORKER => {
+            worker::run(args, &mut std::io::stdout().lock())
+        }
+        _ => keeper::called(&args)?,
+    };
+    Some(match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
             crate::cli::print::complain(&refusal.message);
@@ -154,7 +167,8 @@ fn wait_for_reply(
     Ok((woken, heard.0, heard.1))
 }
 
-/// Sets `stop` when the process is told to stop. It listens from here on: what is made afterwards is taken away again.
+/// Sets `stop` when the process is told to stop, and ends it at once when it is told again: who stays behind then cleans up. It
+/// listens from here on: what is made afterwards is taken away again.
 fn stop_when_told(stop: Arc<AtomicBool>) -> Result<(), Refusal> {
     let no_signals =
         |error: std::io::Error| Refusal::new(Code::Internal, format!("no signals: {error}"));
@@ -162,31 +176,44 @@ fn stop_when_told(stop: Arc<AtomicBool>) -> Result<(), Refusal> {
         .enable_all()
         .build()
         .map_err(no_signals)?;
-    let (mut interrupt, mut terminate) = {
+    let (mut interrupt, mut terminate, mut hang_up) = {
         let _inside = runtime.enter();
         let on = |kind| signal(kind).map_err(no_signals);
-        (on(SignalKind::interrupt())?, on(SignalKind::terminate())?)
+        (
+            on(SignalKind::interrupt())?,
+            on(SignalKind::terminate())?,
+            on(SignalKind::hangup())?,
+        )
     };
     std::thread::spawn(move || {
-        runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        });
+        let mut told = || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                    _ = hang_up.recv() => {}
+                }
+            });
+        };
+        told();
         stop.store(true, Ordering::SeqCst);
+        told();
+        std::process::exit(i32::from(inbox_core::error::EXIT_NOTHING));
     });
     Ok(())
 }
 
 fn show(report: &Report, context: &Context) -> Result<Ended, Refusal> {
-    let broken = report.broken().next().map(|row| {
+    let refusal = |code: Code, row: &Row| {
         let why = row.why.clone().unwrap_or_default();
-        Refusal::new(Code::PromiseBroken, format!("{}: {why}", row.part))
+        Refusal::new(code, format!("{}: {why}", row.part))
             .hint(row.replay.clone().unwrap_or_default())
             .detail("part", row.part)
             .detail("promise", row.promise)
-    });
+    };
+    let broken = report.broken().map(|row| refusal(Code::PromiseBroken, row));
+    let faults = report.faults().map(|row| refusal(Code::Internal, row));
+    let broken = broken.chain(faults).next();
     if context.printer.is_json() {
         let mut body = serde_json::to_value(report).unwrap_or(Value::Null);
         body["verdict"] = json!(report.verdict());
@@ -198,7 +225,9 @@ fn show(report: &Report, context: &Context) -> Result<Ended, Refusal> {
         context.printer.page(&report.page())?;
     }
     Ok(match broken {
-        None => Ended::Something,
         Some(refusal) => Ended::Failed(refusal.code),
+        None if report.holds() => Ended::Something,
+        // Nothing broke, and not everything was tried.
+        None => Ended::Nothing,
     })
 }
