@@ -21,8 +21,8 @@ const SESSION: &str = "console";
 /// Who is taken in where no person is on the roster yet.
 const NOBODY: &str = "operator";
 
-/// A way in, for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A way in, for a person. Its `Debug` hides what opens.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Invitation {
     /// Who.
     pub person: AgentName,
@@ -30,6 +30,12 @@ pub struct Invitation {
     pub code: String,
     /// Whether the person was put on the roster for this.
     pub is_new: bool,
+}
+
+impl std::fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Invitation({}, …)", self.person)
+    }
 }
 
 impl Inbox {
