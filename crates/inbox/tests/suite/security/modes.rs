@@ -53,7 +53,11 @@ pub(super) fn open_to_others(folder: &Path, found: &mut Vec<String>) -> usize {
 }
 
 /// A command of a sandbox, under another umask.
-pub(super) fn under<'a>(umask: &str, inbox: &Sandbox, words: impl Iterator<Item = &'a str>) -> Command {
+pub(super) fn under<'a>(
+    umask: &str,
+    inbox: &Sandbox,
+    words: impl Iterator<Item = &'a str>,
+) -> Command {
     let inner = inbox.command(words);
     let script = format!("umask {umask} && exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");

@@ -50,7 +50,7 @@ impl Ears {
             _ => secret,
         };
         let mut forms = self.forms.lock().unwrap();
-        for form in forms_of(part) {
+        for form in forms_of(part).into_iter().chain(keys_of(secret)) {
             forms.insert(form, name);
         }
     }
@@ -146,6 +146,17 @@ fn forms_of(text: &str) -> Vec<String> {
         }
     }
     forms
+}
+
+/// A key in hexadecimal, as others write the bytes that it is.
+fn keys_of(text: &str) -> Vec<String> {
+    let byte = |at: usize| u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
+    let bytes = bytes.filter(|_| text.len() == 64).unwrap_or_default();
+    let before = if bytes.is_empty() { 0..0 } else { 0..3 };
+    before
+        .map(|before| STANDARD.encode([&vec![0; before], &bytes[..]].concat())[4..36].to_owned())
+        .collect()
 }
 
 #[test]

@@ -8,21 +8,25 @@ pub(super) fn tell(player: &Player<'_>) {
     // Accounts are paid for by the treasury of the devnet.
     let nobody = [("INBOX_HEDERA_ACCOUNT", ""), ("INBOX_HEDERA_KEY", "")];
     let text = |value: &serde_json::Value| {
-        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
     };
     player.ok_with("hcs provision --agent quinn", &nobody);
     for name in ["ann", "bob"] {
         player.ok_with(&format!("hcs account create {name}"), &nobody);
         player.ok(&format!("hcs profile publish --agent {name}"));
     }
-    player.ok_with("hcs account fund ann --hbar 1", &nobody);
+    player.ok_with("hcs account fund ann 1", &nobody);
     let shown = player.ok("hcs account show ann");
     let revealed = player.ok("hcs account reveal ann");
     let key = revealed["private_key"].as_str().unwrap_or_default();
-    player.ears.listen("ann's key", key);
+    player.ears.listen("ann's key", super::story::bare(key));
     super::story::private(&folder.join("a.key"), key);
     let account = text(&shown["account"]["account_id"]);
-    player.ok(&format!("hcs account import eve --account {account} --key-file a.key"));
+    player.ok(&format!(
+        "hcs account import eve --account {account} --key-file a.key"
+    ));
     player.ok("hcs account list");
     player.ok("hcs profile show ann");
     std::fs::write(folder.join("a.json"), "{\"a\": 1}").unwrap();
@@ -36,25 +40,28 @@ pub(super) fn tell(player: &Player<'_>) {
     player.ok(&format!("hcs topic write {topic} hello"));
     player.ok(&format!("hcs topic update {topic} --memo other"));
     player.ok(&format!("hcs topic delete {topic}"));
-    let memo = text(&player.ok("hcs profile publish --agent ann --bio counts")["profile_topic_id"]);
-    player.ok(&format!("hcs profile resolve {memo}"));
+    let profile = text(&player.ok("hcs profile publish --agent ann --bio counts")["reference"]);
+    player.ok(&format!("hcs profile resolve {profile}"));
 
     player.ok("hcs registry create --agent ann");
     player.ok("hcs register --agent ann");
     player.ok("hcs registry");
     player.ok("hcs directory");
     player.ok("hcs deregister --agent ann");
-    let other = text(&player.ok("hcs registry create --agent ann")["topic_id"]);
-    let first = text(&player.ok("hcs registry create --agent ann")["topic_id"]);
-    player.ok(&format!("hcs registry migrate {other} --registry {first} --agent ann"));
+    let made = || text(&player.ok("hcs registry create --agent ann")["registry_topic_id"]);
+    let (other, first) = (made(), made());
+    player.ok(&format!(
+        "hcs registry migrate {other} --registry {first} --agent ann"
+    ));
 
     let request = text(&player.ok("hcs connect bob --agent ann")["request_id"]);
     let topic = text(&player.ok(&format!("hcs accept {request} --agent bob"))["topic_id"]);
     player.ok("hcs connections --agent bob");
     player.ok(&format!("hcs say {topic} hello --agent ann"));
     player.ok(&format!("hcs read {topic} --agent bob"));
-    for verb in ["approve", "reject", "dismiss"] {
-        let proposed = format!("hcs propose {topic} --transfer bob:ann:1 --agent ann");
+    for (hbar, verb) in ["approve", "reject", "dismiss"].into_iter().enumerate() {
+        let hbar = hbar + 1;
+        let proposed = format!("hcs propose {topic} --transfer bob:ann:{hbar} --agent ann");
         let number = text(&player.ok(&proposed)["sequence_number"]);
         let yes = if verb == "approve" { "--yes" } else { "" };
         player.ok(&format!("hcs {verb} {topic} {number} --agent bob {yes}"));

@@ -11,8 +11,9 @@ pub(super) fn fail_all(player: &Player<'_>) {
     let url = format!("postgres://ada:{}@127.0.0.1:9/work", encoded(PASSWORD));
     let away = [("INBOX_DB", url.as_str()), ("RUST_BACKTRACE", "1")];
     for leaf in &player.leaves {
-        let _ = player.with(&format!("{leaf} --no-such-flag"), &[], "");
+        // What asks nobody for anything does what it does.
         let _ = player.with(&format!("{leaf} --json"), &away, "");
+        let _ = player.with(&format!("{leaf} --no-such-flag"), &[], "");
     }
 }
 
@@ -24,7 +25,10 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
     let login = format!("ada:{}", encoded(PASSWORD));
     for line in [
         format!("list --db postgres://{login}@127.0.0.1:9/work"),
-        format!("list --db postgres://127.0.0.1:9/work?password={}", encoded(PASSWORD)),
+        format!(
+            "list --db postgres://127.0.0.1:9/work?password={}",
+            encoded(PASSWORD)
+        ),
         format!("list --db http://{login}@127.0.0.1:9"),
         format!("init --db http://{login}@127.0.0.1:9"),
         format!("backup --to x.db --db https://127.0.0.1:9/?token={token}"),
@@ -41,7 +45,9 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
         format!("lock {}", PASSPHRASE.replace(' ', "~")),
         format!("lock --passphrase {}", PASSPHRASE.replace(' ', "~")),
         format!("lock --passphrase={}", PASSPHRASE.replace(' ', "~")),
-        format!("serve --tls-cert .agents/webhook.secret --tls-key .agents/webhook.secret --listen 127.0.0.1:0"),
+        format!(
+            "serve --tls-cert .agents/webhook.secret --tls-key .agents/webhook.secret --listen 127.0.0.1:0"
+        ),
         format!("hcs account import x --account 0.0.2 --key-file .agents/webhook.secret"),
         format!("agent list --agent {token}"),
     ] {
@@ -54,17 +60,38 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
     for (line, more) in [
         ("list", [("INBOX_DB", http.as_str())].as_slice()),
         ("init", &[("INBOX_DB", http.as_str())]),
-        ("list", &[("INBOX_DB", stage.url.as_str()), ("INBOX_TOKEN", &broken_token)]),
-        ("list", &[("INBOX_DB", stage.url.as_str()), ("INBOX_TOKEN", &format!("{token}x"))]),
-        ("renew --thread thr_1", &[("INBOX_LEASE", &format!("{lease}x"))]),
-        ("config", &[("INBOX_NOTIFY_WEBHOOK", &format!("htps://x/{HOOK}"))]),
+        (
+            "list",
+            &[
+                ("INBOX_DB", stage.url.as_str()),
+                ("INBOX_TOKEN", &broken_token),
+            ],
+        ),
+        (
+            "list",
+            &[
+                ("INBOX_DB", stage.url.as_str()),
+                ("INBOX_TOKEN", &format!("{token}x")),
+            ],
+        ),
+        (
+            "renew --thread thr_1",
+            &[("INBOX_LEASE", &format!("{lease}x"))],
+        ),
+        (
+            "config",
+            &[("INBOX_NOTIFY_WEBHOOK", &format!("htps://x/{HOOK}"))],
+        ),
         ("config", &[("INBOX_NOTIFY_COMMAND", SIGNS)]),
         ("config", &[("INBOX_NOTIFY_DESKTOP", SIGNS)]),
         ("hcs topic create", &[("INBOX_HEDERA_KEY", half)]),
         ("hcs topic create", &[("INBOX_HEDERA_ACCOUNT", &key)]),
         ("hcs topic create", &[("INBOX_HEDERA_ACCOUNT", "0.0.2")]),
         ("hcs topic create", &[("INBOX_HEDERA_NETWORK", &key)]),
-        ("hcs account list", &[("INBOX_HEDERA_KEYS", ".agents/webhook.secret")]),
+        (
+            "hcs account list",
+            &[("INBOX_HEDERA_KEYS", ".agents/webhook.secret")],
+        ),
         ("hcs register", &[("INBOX_HEDERA_REGISTRY", &key)]),
     ] {
         player.fails(line, more);
@@ -82,7 +109,6 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
         format!("notify = \"https://127.0.0.1/{HOOK}\"\n"),
         format!("[notify]\ndesktop = \"https://127.0.0.1/{HOOK}\"\n"),
         format!("[notify]\nwebhook_secret = \"{SIGNS}\"\n"),
-        format!("[notify]\n\"{SIGNS}\" = 1\n"),
         format!("[notify]\nwebhook = \"https://127.0.0.1/{HOOK}\" oops\n"),
         format!("webhook_{HOOK}"),
     ] {
@@ -103,6 +129,18 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
         private(&keys, &text);
         player.fails(&format!("hcs account list --keys {}", keys.display()), &[]);
     }
+    // The account and its key are swapped.
+    let kept = std::fs::read_to_string(folder.join(".agents/hedera.keys")).unwrap();
+    let account = player.variable("INBOX_HEDERA_ACCOUNT");
+    let swapped = kept
+        .replace(&key, "KEY")
+        .replace(&format!("\"{account}\""), &format!("\"{key}\""))
+        .replace("KEY", &account);
+    private(&keys, &swapped);
+    player.fails(
+        &format!("hcs account show quinn --keys {}", keys.display()),
+        &[],
+    );
     let network = other.join("network.json");
     for text in [
         format!("{{\"network\":\"{key}\",\"operator\":{{\"privateKey\":\"{key}\"}}}}"),
@@ -111,7 +149,10 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
         format!("{{\"operator\":{{\"privateKey\":\"{key}\"}} oops"),
     ] {
         private(&network, &text);
-        player.fails(&format!("hcs account list --network {}", network.display()), &[]);
+        player.fails(
+            &format!("hcs account list --network {}", network.display()),
+            &[],
+        );
     }
     let open = other.join("open");
     private(&open, token);

@@ -185,7 +185,10 @@ impl<'a> Player<'a> {
             text.split_once('\n').map(|(line, _)| line.to_owned())
         });
         let said = said.unwrap_or_else(|_| {
-            panic!("{line}: {}", std::fs::read_to_string(&err).unwrap_or_default())
+            panic!(
+                "{line}: {}",
+                std::fs::read_to_string(&err).unwrap_or_default()
+            )
         });
         self.note(&words, 0, b"");
         (staying, serde_json::from_str(&said).unwrap_or_default())

@@ -19,7 +19,7 @@ pub(super) const PASSWORD: &str = "c4nary pg/word+9%41";
 
 /// Whoever is run by inbox writes down here what it was given: its arguments, those of all who started it, its environment.
 const WITNESS: &str = r#"#!/bin/sh
-at="SEEN/${0##*/} $1 $$"
+at="SEEN/${0##*/} ${1##*/*} $$"
 {
     p=$$
     while [ "$p" -gt 1 ] && [ "$p" != TEST ]; do
@@ -68,10 +68,10 @@ const LINES: &[&str] = &[
     "session freeze s-1",
     "session resume s-1",
     "session list",
+    "send --from lead --to s-1 --subject Lost",
     "session end s-1",
     "agent add gone",
     "agent remove gone",
-    "send --from lead --to role:nobody --subject Lost",
     "dead-letters",
     "export --thread thr_1",
     "export --format graph",
@@ -89,7 +89,6 @@ const LINES: &[&str] = &[
     "wire schema brief",
     "wire new brief",
     "wire validate wire.json",
-    "agent add lead",
     "agent add backend",
     "session start --agent analyst --role ba",
     "card validate card.json",
@@ -98,9 +97,7 @@ const LINES: &[&str] = &[
     "token list",
     "bridge status",
     "bridge --once",
-    "verify",
     "devnet accounts",
-    "notify --test",
     "notify --once",
     "notify --status",
     "torture --only clock --rounds 1 --seed 7",
@@ -144,12 +141,6 @@ pub(super) struct Stage {
     pub(super) lease: String,
 }
 
-impl Stage {
-    pub(super) fn address(&self) -> &str {
-        self.url.split_once("://").expect("a URL").1
-    }
-}
-
 /// Makes the store, its server and every secret.
 pub(super) fn begin(player: &Player<'_>) -> Stage {
     let (folder, ears) = (player.desk.folder(), player.ears);
@@ -168,7 +159,11 @@ pub(super) fn begin(player: &Player<'_>) -> Stage {
     private(&folder.join(".pgpass"), &format!("*:*:*:*:{escaped}\n"));
     player.has("INBOX_WEBHOOK_SECRET", SIGNS);
     player.has("PGPASSWORD", PASSWORD);
-    for line in ["agent add quinn", "agent add ben", "agent add ada --kind human"] {
+    for line in [
+        "agent add quinn",
+        "agent add ben",
+        "agent add ada --kind human",
+    ] {
         player.ok(line);
     }
     let line = "up --ledger --ledger-ports anywhere --provision --listen 127.0.0.1:0 --json";
@@ -176,9 +171,15 @@ pub(super) fn begin(player: &Player<'_>) -> Stage {
     let url = said["url"].as_str().expect("a URL").to_owned();
     let kept = std::fs::read(folder.join(".agents/hedera.keys")).expect("there are keys");
     let kept: Value = serde_json::from_slice(&kept).unwrap();
-    let network = kept["networks"].as_object().unwrap().values().next().unwrap();
+    let network = kept["networks"]
+        .as_object()
+        .unwrap()
+        .values()
+        .next()
+        .unwrap();
     for (agent, name) in [("quinn", "quinn's key"), ("ben", "ben's key")] {
-        ears.listen(name, network["agents"][agent]["private_key"].as_str().unwrap());
+        let key = network["agents"][agent]["private_key"].as_str().unwrap();
+        ears.listen(name, bare(key));
     }
     let own = |field: &str| network["agents"]["quinn"][field].as_str().unwrap();
     player.has("INBOX_HEDERA_ACCOUNT", own("account_id"));
@@ -186,7 +187,10 @@ pub(super) fn begin(player: &Player<'_>) -> Stage {
 
     player.ok("send --from lead --to quinn --subject Work --body words --key k-1");
     let claimed = player.ok("claim --agent quinn --thread thr_1 --key k-2");
-    let lease = claimed["lease"]["lease_token"].as_str().expect("a lease").to_owned();
+    let lease = claimed["lease"]["lease_token"]
+        .as_str()
+        .expect("a lease")
+        .to_owned();
     let parsed: inbox_core::LeaseToken = lease.parse().unwrap();
     ears.listen("the lease", lease.rsplit('_').next().unwrap());
     ears.listen("the lease", &parsed.secret.to_string());
@@ -211,8 +215,13 @@ pub(super) fn begin(player: &Player<'_>) -> Stage {
     }
 }
 
+/// A private key without what says of which sort it is.
+pub(super) fn bare(key: &str) -> &str {
+    &key[key.len() - 64..]
+}
+
 /// Comes into the console by a link: the cookie.
-fn come_in(player: &Player<'_>, url: &str) -> String {
+pub(super) fn come_in(player: &Player<'_>, url: &str) -> String {
     let address = url.split_once("://").unwrap().1;
     let shown = player.ok(&format!("ui --no-open --listen {address}"));
     let link = shown["url"].as_str().expect("a link");
@@ -225,7 +234,9 @@ fn come_in(player: &Player<'_>, url: &str) -> String {
         .split_once("et-cookie: ")
         .map(|(head, rest)| (head, rest.split(';').next().unwrap().to_owned()))
         .expect("a cookie");
-    player.ears.listen("the session", cookie.split_once('=').unwrap().1);
+    player
+        .ears
+        .listen("the session", cookie.split_once('=').unwrap().1);
     player.ears.hears("GET /in", head.as_bytes());
     player.ears.hears("GET /in", answered.body.as_bytes());
     cookie
@@ -243,15 +254,24 @@ pub(super) fn tell(player: &Player<'_>) {
     for line in LINES {
         player.ok(line);
     }
-    let lost = player.ok("dead-letters")["dead_letters"][0]["message"]["message_id"].clone();
-    let lost = lost.as_str().unwrap_or("msg_1").to_owned();
+    let lost = player.ok("dead-letters")["letters"][0]["message"]["message_id"].clone();
+    let lost = lost.as_str().unwrap_or_default().to_owned();
     player.ok(&format!("dead-letters readdress {lost} --to ben"));
     player.ok("backup --to copy.db");
     player.ok("migrate --from copy.db --to moved.db");
-    let proof = "proof msg_1 --out proof.json";
-    player.ok(proof);
+    let sent = player.ok("send --from quinn --to ben --subject Recorded");
+    let sent = sent["message"]["message_id"].as_str().unwrap_or_default();
+    player.ok("bridge --once");
+    player.ok(&format!("proof {sent} --out proof.json"));
     player.ok("verify --proof proof.json");
-    let said = player.with("hook claude session-start --json", &[("INBOX_HOOK_DEBUG", "1")], r#"{"session_id":"s-9","cwd":"."}"#);
+    let _ = player.with("verify", &[], "");
+    // One of the ways is shut.
+    player.fails("notify --test", &[]);
+    let said = player.with(
+        "hook claude session-start --json",
+        &[("INBOX_HOOK_DEBUG", "1")],
+        r#"{"session_id":"s-9","cwd":"."}"#,
+    );
     assert_eq!(said.code, 0, "{said}");
     let asks = [
         json!({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}),
@@ -263,11 +283,34 @@ pub(super) fn tell(player: &Player<'_>) {
     assert_eq!(said.code, 0, "{said}");
     let _ = player.with("mcp --agent quinn --json", &[], &asks);
     player.ok("run --agent quinn --drain -- witness run {prompt}");
+    // What the command was given is its own, and in nobody's arguments.
+    let seen = std::fs::read_dir(player.ears.folder().join("seen")).unwrap();
+    let given = seen.flatten().filter_map(|entry| {
+        let is_run = entry.file_name().to_string_lossy().contains("witness run");
+        let text = std::fs::read_to_string(entry.path())
+            .ok()
+            .filter(|_| is_run)?;
+        let lease = text
+            .lines()
+            .find_map(|line| line.strip_prefix("INBOX_LEASE="))?;
+        Some(lease.to_owned())
+    });
+    for lease in given {
+        let secret = lease.rsplit('_').next().unwrap();
+        player.ears.listen("the runner's lease", secret);
+    }
     player.ok("release --thread thr_1");
-    for (thread, verb) in [("thr_1", "done"), ("thr_3", "fail")] {
-        let lease = player.ok(&format!("claim --agent quinn --thread {thread}"))["lease"]["lease_token"].clone();
+    let last = player.ok("send --from lead --to quinn --subject Last");
+    let last = last["thread"]["thread_id"].as_str().unwrap_or_default();
+    for (thread, verb) in [("thr_1", "done"), (last, "fail")] {
+        let lease =
+            player.ok(&format!("claim --agent quinn --thread {thread}"))["lease"]["lease_token"]
+                .clone();
         let lease = lease.as_str().unwrap_or_default().to_owned();
-        player.ok_with(&format!("{verb} --agent quinn --thread {thread} --summary ended"), &[("INBOX_LEASE", &lease)]);
+        player.ok_with(
+            &format!("{verb} --agent quinn --thread {thread} --summary ended"),
+            &[("INBOX_LEASE", &lease)],
+        );
     }
     player.ok("archive --older-than-days 0");
 }
@@ -308,9 +351,9 @@ pub(super) fn stay(player: &Player<'_>, stage: &Stage) {
 }
 
 /// What only a person at a terminal does: a lock, what asks for its passphrase, a link that is opened, the console there.
-pub(super) fn type_in(player: &Player<'_>, stage: &Stage) {
+pub(super) fn type_in(player: &Player<'_>) {
     let terminal = |line: &str, plays: &dyn Fn(&mut Terminal), code: i32| {
-        let mut terminal = Terminal::around(&player.command(&words(line), &[]), (90, 24));
+        let mut terminal = Terminal::around(&player.command(&words(line), &[]), (150, 24));
         plays(&mut terminal);
         assert_eq!(terminal.ends(), code, "{line}: {}", terminal.text());
         player.note(&words(line), code, &terminal.bytes());
@@ -336,13 +379,43 @@ pub(super) fn type_in(player: &Player<'_>, stage: &Stage) {
     terminal("token create --agent ada --json", &wrong, 30);
     player.fails("lock --off", &[]);
     // A browser is opened with what every user of the machine can read.
-    let address = stage.address();
-    terminal(&format!("ui --as ada --listen {address}"), &once, 0);
-    let opened = |terminal: &mut Terminal| {
+    let follows = |terminal: &mut Terminal| {
+        once(terminal);
+        terminal.sees("opens once");
+        let text = terminal.text();
+        let link = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("http://"));
+        let (address, code) = link.expect("a link").split_once("/in/").unwrap();
+        player.ears.listen("an opened link", code);
+        opened(player, address);
+        terminal.types("\x03");
+    };
+    terminal("ui --as ada --listen 127.0.0.1:0", &follows, 0);
+    let looks = |terminal: &mut Terminal| {
         once(terminal);
         terminal.sees("live");
         terminal.types("q");
     };
-    terminal("tui --agent ada", &opened, 0);
+    terminal("tui --agent ada", &looks, 0);
     terminal("lock --as ada --off --json", &once, 0);
+}
+
+/// The browser was given a link of its own, which opens for this user.
+fn opened(player: &Player<'_>, address: &str) {
+    let seen = player.ears.folder().join("seen");
+    let given = inbox_torture::child::eventually("a browser is opened", || {
+        let entries = std::fs::read_dir(&seen).unwrap().flatten();
+        let mut opened = entries.filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("xdg-open") && name.ends_with("arguments")
+        });
+        let text = std::fs::read_to_string(opened.next()?.path()).ok()?;
+        let (_, link) = text.split_once("/in/")?;
+        Some(link.split_whitespace().next()?.to_owned())
+    });
+    let code = given.expect("a browser is opened");
+    let asked = format!("GET /in/{code} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let status = exchange(address, asked.as_bytes()).status;
+    assert_eq!(status, 303, "the link of the browser opens");
 }
