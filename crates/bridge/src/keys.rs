@@ -25,7 +25,8 @@ const MOST: u64 = 64 << 20;
 const VERSION: u32 = 2;
 const OLDEST: u32 = 1;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+// What the file has is not for `Debug`: there are keys in it.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
     version: u32,
@@ -33,7 +34,7 @@ struct Contents {
     networks: BTreeMap<String, OnNetwork>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +52,7 @@ struct OnNetwork {
     unfinished: Vec<String>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     account_id: String,
@@ -132,8 +133,13 @@ impl Keys {
                 file.take(MOST)
                     .read_to_string(&mut text)
                     .map_err(|error| cannot(&error))?;
-                let mut contents: Contents =
-                    serde_json::from_str(&text).map_err(|error| cannot(&error))?;
+                let mut contents: Contents = serde_json::from_str(&text).map_err(|error| {
+                    // What is wrong may be a key in a wrong place: only the place is said.
+                    let (line, column) = (error.line(), error.column());
+                    cannot(&format!(
+                        "line {line}, column {column} is not as a file of keys is"
+                    ))
+                })?;
                 if !(OLDEST..=VERSION).contains(&contents.version) {
                     return Err(cannot(&format!("their version is {}", contents.version)));
                 }
@@ -186,12 +192,15 @@ impl Keys {
                 format!("{name} in {} is broken: {what}", self.path.display()),
             )
         };
+        // What stands there may be a key in a wrong place, and is not repeated.
         let topic = |id: &Option<String>| -> Result<Option<TopicId>, Refusal> {
-            let read = |id: &String| id.parse().map_err(|error| wrong(&error));
+            let no_topic = |_| wrong(&"one of its topics is no topic id such as 0.0.1234");
+            let read = |id: &String| id.parse().map_err(no_topic);
             id.as_ref().map(read).transpose()
         };
+        let no_account = |_| wrong(&"its account_id is no account id such as 0.0.1234");
         Ok(Some(Holder {
-            account: row.account_id.parse().map_err(|error| wrong(&error))?,
+            account: row.account_id.parse().map_err(no_account)?,
             key: row.private_key.parse().map_err(|error| wrong(&error))?,
             inbound: topic(&row.inbound_topic_id)?,
             outbound: topic(&row.outbound_topic_id)?,

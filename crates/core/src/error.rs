@@ -3,8 +3,12 @@
 //! A code's name, exit status, HTTP status and retry advice are a stable contract; the message and
 //! the hint are for people and may change.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::text::unsaid;
 
 /// The exit status of a successful answer that found nothing or timed out: an outcome, not an error.
 pub const EXIT_NOTHING: u8 = 10;
@@ -171,7 +175,7 @@ impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Refusal {
             code,
-            message: message.into(),
+            message: said(message.into()),
             hint: String::new(),
             details: Box::default(),
         }
@@ -203,14 +207,26 @@ impl Refusal {
 
     /// Says what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = hint.into();
+        self.hint = said(hint.into());
         self
     }
 
     /// Adds a value that programs may rely on.
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(key.to_owned(), value.into());
+        let value = match value.into() {
+            Value::String(text) => Value::String(said(text)),
+            value => value,
+        };
+        self.details.insert(key.to_owned(), value);
         self
+    }
+}
+
+/// What was given may be a secret in a wrong place, and refusals go to logs and to agents.
+fn said(text: String) -> String {
+    match unsaid(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(text) => text,
     }
 }
 

@@ -16,39 +16,57 @@ const SESSION_MS: i64 = 12 * 3_600_000;
 
 /// What links and sessions are called among tokens.
 const LINK: &str = "console link";
+/// One that is opened by a program: everybody on the machine can read a program's arguments.
+const OPENED: &str = "console link, opened";
 const SESSION: &str = "console";
 
 /// Who is taken in where no person is on the roster yet.
 const NOBODY: &str = "operator";
 
-/// A way in, for a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A way in, for a person. Its `Debug` hides what opens.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Invitation {
     /// Who.
     pub person: AgentName,
     /// What opens once.
     pub code: String,
+    /// What opens once too, and only for the user who runs the server: for the arguments of a program.
+    pub own_code: String,
     /// Whether the person was put on the roster for this.
     pub is_new: bool,
 }
 
+impl std::fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Invitation({}, …)", self.person)
+    }
+}
+
 impl Inbox {
     /// Makes a link's code for a person: the one that is named, else the only one on the roster, who is made when there is none.
+    /// Where a program is to open it, there is another code for that.
     pub fn invite(
         &self,
         caller: &Caller,
         named: Option<&AgentName>,
+        is_opened: bool,
     ) -> Result<Invitation, Refusal> {
         let code = format!("{PREFIX}{}", random::<24>()?);
-        let id = random::<5>()?;
+        let own_code = format!("{PREFIX}{}", random::<24>()?);
+        let (id, own_id) = (random::<5>()?, random::<5>()?);
         let written = self.store().write(|tx| {
             let (person, is_new) = person(tx, named)?;
             must_be_proven(tx, caller, &person)?;
             // It opens the console, and nothing else.
             keep(tx, &person, (LINK, LINK_MS, Vec::new()), &id, &code)?;
+            if is_opened {
+                let own = (OPENED, LINK_MS, Vec::new());
+                keep(tx, &person, own, &own_id, &own_code)?;
+            }
             Ok(Invitation {
                 person,
                 code: code.clone(),
+                own_code: own_code.clone(),
                 is_new,
             })
         })?;
@@ -61,10 +79,12 @@ impl Inbox {
         Ok(written.value.0)
     }
 
-    /// Opens a link, which then opens no more: the secret of the session, and whose it is.
-    pub fn come_in(&self, code: &str) -> Result<(String, Token), Refusal> {
+    /// Opens a link, which then opens no more: the secret of the session, and whose it is. `is_own` says that who opens it is the
+    /// user who runs the server.
+    pub fn come_in(&self, code: &str, is_own: bool) -> Result<(String, Token), Refusal> {
         let token = self.admit(Some(code))?;
-        if token.label != LINK || !self.is_person(&token.agent_id)? {
+        let is_link = token.label == LINK || token.label == OPENED && is_own;
+        if !is_link || !self.is_person(&token.agent_id)? {
             return Err(spent());
         }
         let secret = format!("{PREFIX}{}", random::<32>()?);
@@ -116,7 +136,7 @@ pub fn is_session(token: &Token) -> bool {
 
 /// Whether a label says that a token is the console's own.
 pub(crate) fn is_own_label(label: &str) -> bool {
-    matches!(label, LINK | SESSION)
+    matches!(label, LINK | OPENED | SESSION)
 }
 
 fn spent() -> Refusal {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use inbox_core::{Code, Refusal};
+use inbox_store::Location;
 
 /// How long a command may take.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -13,13 +14,36 @@ const WITHIN: Duration = Duration::from_secs(20);
 /// How long the output of a command may stay open after its end.
 const SAY_WITHIN: Duration = Duration::from_secs(1);
 
+/// Variables that have secrets in them.
+const SECRETS: [&str; 5] = [
+    "INBOX_TOKEN",
+    "INBOX_LEASE",
+    "INBOX_WEBHOOK_SECRET",
+    "INBOX_HEDERA_KEY",
+    "PGPASSWORD",
+];
+
+/// Keeps what opens the store, a server or the ledger from a program that is started for something else. What is in files is found
+/// by who may read them.
+pub fn without_secrets(command: &mut Command) -> &mut Command {
+    for name in SECRETS {
+        command.env_remove(name);
+    }
+    let db = std::env::var_os("INBOX_DB");
+    let db = db.map(|db| Location::parse(&db.to_string_lossy()));
+    if db.is_some_and(|db| db.has_password()) {
+        command.env_remove("INBOX_DB");
+    }
+    command
+}
+
 /// Runs a command with a text on its standard input: what it printed, up to so many bytes. No shell, and not for ever.
 pub(crate) fn ask(command: &[String], text: &str, most: usize) -> Result<String, Refusal> {
     let failed = |problem: String| Refusal::new(Code::Storage, problem);
     let Some((program, args)) = command.split_first() else {
         return Err(failed("there is no command".to_owned()));
     };
-    let mut child = Command::new(program)
+    let mut child = without_secrets(&mut Command::new(program))
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -79,6 +79,7 @@ pub use fail::Fail;
 pub use fetch::Fetch;
 pub use flow::{Bar, BarStep, Flow, Flowed, Group, Part, Spread, Talk, Totals};
 pub use glance::{Glance, Glanced, Header, Held, pointer, quotation};
+pub use helper::without_secrets;
 pub use import::{Import, Imported};
 pub use list::List;
 pub use lock::locked_name;

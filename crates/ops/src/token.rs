@@ -50,8 +50,8 @@ pub struct TokenRevoke {
     pub id: String,
 }
 
-/// One token.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// One token. Its `Debug` hides the secret.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct OneToken {
     /// The token.
     pub token: Token,
@@ -60,6 +60,13 @@ pub struct OneToken {
     pub secret: Option<String>,
     /// Where to go on.
     pub next_event_id: EventId,
+}
+
+impl std::fmt::Debug for OneToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let has_secret = self.secret.is_some();
+        write!(f, "OneToken({}, secret {has_secret})", self.token.token_id)
+    }
 }
 
 /// Tokens.

@@ -13,6 +13,7 @@ mod listen;
 mod mcp;
 mod metrics;
 mod openapi;
+mod peer;
 mod route;
 mod table;
 mod wait;

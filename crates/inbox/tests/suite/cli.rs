@@ -3,7 +3,7 @@
 
 mod archive;
 mod artifacts;
-mod card_prompt;
+pub(crate) mod card_prompt;
 mod claim;
 mod config;
 mod desk;

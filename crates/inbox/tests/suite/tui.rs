@@ -2,7 +2,7 @@
 
 pub(crate) mod hostile;
 mod lock;
-mod terminal;
+pub(crate) mod terminal;
 
 use inbox_testkit::sandbox::{Sandbox, finish, words};
 use rustix::process::Signal;

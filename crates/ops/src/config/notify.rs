@@ -12,8 +12,8 @@ const WEEK: i64 = 7 * 86_400;
 /// The shortest and the longest time between two digests, in minutes.
 const MINUTES: (i64, i64) = (1, 31 * 24 * 60);
 
-/// What reaches people elsewhere.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What reaches people elsewhere. Its `Debug` hides the webhook, whose address is a secret.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Notify {
     /// The people who are told; every person on the roster when it is empty.
@@ -38,6 +38,17 @@ pub struct Notify {
     pub at_most_per_hour: i64,
     /// When the rest is summed up: every `30m`, `1h` or `1d`, or daily at `08:30`; never unless it is set.
     pub digest: Option<String>,
+}
+
+impl std::fmt::Debug for Notify {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Notify")
+            .field("people", &self.people)
+            .field("desktop", &self.desktop)
+            .field("webhook", &self.webhook.as_ref().map(|_| "…"))
+            .field("command", &self.command)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Notify {

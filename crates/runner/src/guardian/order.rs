@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// What is to be started, and what it may use. All of it is this machine's configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// The program and its arguments.
     pub argv: Vec<String>,
@@ -23,6 +23,14 @@ pub struct Start {
     pub scratch: Option<PathBuf>,
     /// How long what it leaves behind may take to end.
     pub grace_ms: u64,
+}
+
+// What it is given is for it alone: a lease and a token are in its environment.
+impl std::fmt::Debug for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let program = self.argv.first().map_or("", String::as_str);
+        write!(f, "Start({program:?}, in {:?}, …)", self.folder)
+    }
 }
 
 /// What a command may use; 0 is no limit.

@@ -4,6 +4,7 @@ mod request;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::Refusal;
 use inbox_ops::{Effect, Identity, Operation, Visitor, Waiting};
@@ -135,6 +136,17 @@ fn no_command() -> Refusal {
 }
 
 fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
+    // A word after `lock` is a passphrase, most likely.
+    let strange = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => word.as_str(),
+        _ => "-",
+    };
+    if called == Some("lock") && !strange.starts_with('-') {
+        return Refusal::input(
+            "lock takes no passphrase among its arguments, which every process list shows",
+        )
+        .hint("inbox lock asks for it at the terminal; choose another one now");
+    }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or_default();
     let message = paragraph

@@ -142,11 +142,12 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
             Err(error) => return Err(cannot(&path, &error)),
         };
         // Parsed as a whole first: a word that means nothing is a mistake, and it is in this file.
-        let value: Value = toml::from_str(&text).map_err(|error| cannot(&path, &error))?;
+        let wrong = |error: toml::de::Error| cannot(&path, &placed(&error, &text));
+        let value: Value = toml::from_str(&text).map_err(wrong)?;
         if let Some(problem) = problem_in(&value) {
             return Err(cannot(&path, &problem));
         }
-        let whole: Config = toml::from_str(&text).map_err(|error| cannot(&path, &error))?;
+        let whole: Config = toml::from_str(&text).map_err(wrong)?;
         known_routes(&path, &whole)?;
         let origin = path.display().to_string();
         for leaf in leaves(&value, &origin) {
@@ -198,6 +199,26 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// What is wrong with a file and where, without the line itself: it may have a webhook in it, which is a secret.
+fn placed(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let before = before.unwrap_or_default();
+    let line = before.split('\n').count();
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    format!("line {line}, column {column}: {}", error.message())
+}
+
+/// What is wrong with a value, without the value where it may be a secret.
+fn unsaid(name: &str, problem: String) -> String {
+    let is_secret = name == "notify" || name.starts_with("notify.");
+    match (problem.find(" string \""), problem.rfind("\", expected")) {
+        (Some(begin), Some(end)) if is_secret && begin < end => {
+            format!("{} text{}", &problem[..begin], &problem[end + 1..])
+        }
+        _ => problem,
+    }
+}
+
 /// What is wrong with the first setting that cannot be used, with its name.
 fn problem_in(value: &Value) -> Option<String> {
     let said = |value: &Value| {
@@ -224,7 +245,7 @@ fn problem_in(value: &Value) -> Option<String> {
             let mut alone = Value::Object(Map::new());
             insert(&mut alone, &leaf.name, entry);
             if let Some(problem) = said(&alone) {
-                return Some(format!("{name}: {problem}"));
+                return Some(format!("{name}: {}", unsaid(&leaf.name, problem)));
             }
         }
     }
@@ -324,9 +345,13 @@ fn from_text(name: &str, text: &str, like: &Value) -> Result<Value, Refusal> {
     match like {
         Value::String(_) | Value::Null => Ok(text.into()),
         _ => serde_json::from_str(text).map_err(|_| {
-            Refusal::input(format!(
-                "{name} is {text:?}, where a number or JSON is meant"
-            ))
+            // What tells people elsewhere may hold what is a secret there.
+            let said = if name.starts_with("INBOX_NOTIFY_") {
+                "text".to_owned()
+            } else {
+                format!("{text:?}")
+            };
+            Refusal::input(format!("{name} is {said}, where a number or JSON is meant"))
         }),
     }
 }

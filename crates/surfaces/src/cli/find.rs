@@ -71,11 +71,22 @@ fn is_server(db: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
+/// A server as a message names it. What is more than a scheme, a host and a port may be a password or a token.
+pub(crate) fn shown_server(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.trim_end_matches('/');
+    if rest.contains(['@', '?', '#', '/']) {
+        return "this";
+    }
+    url
+}
+
 /// The store that a flag or the environment names.
 pub(crate) fn named(db: Option<&str>) -> Result<Option<Location>, Refusal> {
     if let Some(url) = server(db) {
+        let shown = shown_server(&url);
         return Err(Refusal::input(format!(
-            "{url} is a server, and this needs the store itself"
+            "{shown} is a server, and this needs the store itself"
         ))
         .hint("run it where the server runs, with the --db that it serves"));
     }
@@ -128,6 +139,17 @@ mod tests {
             assert!(!refusal.message.contains("ter2"), "{}", refusal.message);
             assert!(refusal.hint.contains("PGPASSWORD"), "{}", refusal.hint);
         }
+        for url in [
+            "http://ada:hunter2@h:1",
+            "https://h/?token=hunter2",
+            "HTTPS://h#hunter2",
+            "http://h/in/hunter2",
+        ] {
+            let refusal = named(Some(url)).unwrap_err();
+            assert!(!refusal.message.contains("ter2"), "{}", refusal.message);
+        }
+        let refusal = named(Some("http://h:1/")).unwrap_err();
+        assert!(refusal.message.starts_with("http://h:1/ is a server"));
         let plain = named(Some("postgres://ada@h/d")).unwrap();
         assert_eq!(plain, Some(Location::Postgres("postgres://ada@h/d".into())));
     }

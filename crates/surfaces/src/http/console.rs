@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::events;
 use super::gate::one;
+use super::peer::Peer;
 use super::route::{Body, House, text, whole};
 use crate::console::{self, Fields, Shown, Visit};
 
@@ -117,7 +118,10 @@ impl House {
         let is_get = request.method() == Method::GET;
         let answered = match path.trim_start_matches('/').split_once('/') {
             Some(("assets", name)) if is_get => Ok(asset(name)),
-            Some(("in", code)) if is_get => self.come_in(code.to_owned()).await,
+            Some(("in", code)) if is_get => {
+                let peer = request.extensions().get::<Peer>().copied();
+                self.come_in(code.to_owned(), peer).await
+            }
             place => match self.guest(request.headers()).await {
                 Err(refusal) => outside(&refusal),
                 Ok(guest) if is_get && matches!(place, Some(("proof", _))) => {
@@ -162,8 +166,13 @@ impl House {
             .map_err(|_| Refusal::new(Code::Unauthorized, "Your session has ended."))
     }
 
-    async fn come_in(&self, code: String) -> Result<Response<Body>, Refusal> {
-        let opened = self.engine.change(move |inbox| inbox.come_in(&code)).await;
+    async fn come_in(&self, code: String, peer: Option<Peer>) -> Result<Response<Body>, Refusal> {
+        let port = self.port;
+        let opened = self.engine.change(move |inbox| {
+            let is_own = peer.is_some_and(|peer| peer.is_own(port));
+            inbox.come_in(&code, is_own)
+        });
+        let opened = opened.await;
         let Ok((secret, _)) = opened else {
             let spent = "This link was opened before, or is older than five minutes.";
             return outside(&Refusal::new(Code::Unauthorized, spent));

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -20,6 +22,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
 use super::fault;
+use super::peer::Peer;
 use super::route::{self, House};
 
 /// The most connections at once. One more waits until another ends.
@@ -105,7 +108,7 @@ pub(super) async fn until(
             told = &mut stopped => break told?,
             accepted = accepted => accepted,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             // Too many files are open, or a client was gone already: others will end, and more will come.
             tokio::time::sleep(AGAIN).await;
             continue;
@@ -118,11 +121,11 @@ pub(super) async fn until(
             let metrics = Arc::clone(&house.metrics);
             let _counted = metrics.connects();
             match tls {
-                None => talk(stream, house, watcher).await,
+                None => talk(stream, peer, house, watcher).await,
                 Some(tls) => {
                     let hello = tokio::time::timeout(super::READ_WITHIN, tls.accept(stream)).await;
                     if let Ok(Ok(stream)) = hello {
-                        talk(stream, house, watcher).await;
+                        talk(stream, peer, house, watcher).await;
                     }
                 }
             }
@@ -137,11 +140,13 @@ pub(super) async fn until(
 
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
     house: Arc<House>,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
-    let answer = service_fn(move |request| {
+    let answer = service_fn(move |mut request: Request<Incoming>| {
         let house = Arc::clone(&house);
+        request.extensions_mut().insert(Peer(peer));
         async move {
             let metrics = Arc::clone(&house.metrics);
             let answered = fault::awaited(&metrics, house.answer(request)).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::desk::{Desk, said, text};
 use super::typed::pointers;
 
-pub(super) fn card() -> Value {
+pub(crate) fn card() -> Value {
     json!({
         "card_version": "1.0",
         "identity": {

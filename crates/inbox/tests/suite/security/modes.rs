@@ -32,7 +32,7 @@ const COMMANDS: [&str; 17] = [
 ];
 
 /// Everything below a folder that others can get at.
-fn open_to_others(folder: &Path, found: &mut Vec<String>) -> usize {
+pub(super) fn open_to_others(folder: &Path, found: &mut Vec<String>) -> usize {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -53,7 +53,11 @@ fn open_to_others(folder: &Path, found: &mut Vec<String>) -> usize {
 }
 
 /// A command of a sandbox, under another umask.
-fn under<'a>(umask: &str, inbox: &Sandbox, words: impl Iterator<Item = &'a str>) -> Command {
+pub(super) fn under<'a>(
+    umask: &str,
+    inbox: &Sandbox,
+    words: impl Iterator<Item = &'a str>,
+) -> Command {
     let inner = inbox.command(words);
     let script = format!("umask {umask} && exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");

@@ -32,7 +32,7 @@ impl Visit {
         let inbox = Inbox::new(Store::open(&location).expect("it opens"));
         let person = crowd::PERSON.parse().expect("a name");
         let code = inbox
-            .invite(&Caller::local(None), Some(&person))
+            .invite(&Caller::local(None), Some(&person), false)
             .expect("a link")
             .code;
         let served = Served::on(desk);

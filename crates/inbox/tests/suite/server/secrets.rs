@@ -160,9 +160,9 @@ fn a_session_of_the_console_opens_the_console_and_nothing_for_programs() {
     desk.ok("agent add ada --kind human");
     let inbox = Inbox::new(Store::open(&Location::File(desk.store())).expect("it opens"));
     let ada = "ada".parse().expect("a name");
-    let link = inbox.invite(&Caller::local(None), Some(&ada));
+    let link = inbox.invite(&Caller::local(None), Some(&ada), false);
     let (secret, _) = inbox
-        .come_in(&link.expect("a link").code)
+        .come_in(&link.expect("a link").code, false)
         .expect("a session");
     let served = Served::on(desk);
     let address = served.address();

@@ -24,7 +24,7 @@ struct Drawn {
 }
 
 /// A terminal with `inbox` in it.
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     master: Arc<OwnedFd>,
     /// Held, so that the terminal outlives the program.
@@ -50,7 +50,13 @@ fn window((columns, rows): (u16, u16)) -> Winsize {
 impl Terminal {
     /// Starts `inbox` with these words in a terminal of its own, of so many columns and rows.
     #[track_caller]
-    pub(super) fn open(desk: &Sandbox, words: &str, columns_rows: (u16, u16)) -> Self {
+    pub(crate) fn open(desk: &Sandbox, words: &str, columns_rows: (u16, u16)) -> Self {
+        Terminal::around(&desk.command(words.split_whitespace()), columns_rows)
+    }
+
+    /// Starts a command in a terminal of its own.
+    #[track_caller]
+    pub(crate) fn around(wanted: &Command, columns_rows: (u16, u16)) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master).expect("a terminal");
         unlockpt(&master).expect("a terminal");
@@ -64,7 +70,6 @@ impl Terminal {
             .expect("the terminal opens")
             .into();
         let before = tcgetattr(&slave).expect("its modes");
-        let wanted = desk.command(words.split_whitespace());
         // The program leads a session, and the terminal is the session's: as in a window.
         let mut command = Command::new("setsid");
         command
@@ -136,7 +141,7 @@ impl Terminal {
 
     /// Waits until this text is on the screen.
     #[track_caller]
-    pub(super) fn sees(&self, text: &str) {
+    pub(crate) fn sees(&self, text: &str) {
         self.until(&format!("{text:?}"), |drawn| {
             drawn.parser.screen().contents().contains(text)
         });
@@ -144,31 +149,31 @@ impl Terminal {
 
     /// Waits until this text is on the screen so many times.
     #[track_caller]
-    pub(super) fn until_seen(&self, text: &str, times: usize) {
+    pub(crate) fn until_seen(&self, text: &str, times: usize) {
         self.until(&format!("{text:?} {times} times"), |drawn| {
             drawn.parser.screen().contents().matches(text).count() >= times
         });
     }
 
     /// What is on the screen.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let drawn = self.drawn.0.lock().expect("nobody panics with it");
         drawn.parser.screen().contents()
     }
 
     /// Everything that was written to the terminal.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let drawn = self.drawn.0.lock().expect("nobody panics with it");
         drawn.bytes.clone()
     }
 
     /// Whether the program took the screen for itself.
-    pub(super) fn was_taken(&self) -> bool {
+    pub(crate) fn was_taken(&self) -> bool {
         let bytes = self.bytes();
         bytes.windows(8).any(|part| part == b"\x1b[?1049h")
     }
 
-    pub(super) fn types(&self, keys: &str) {
+    pub(crate) fn types(&self, keys: &str) {
         let mut rest = keys.as_bytes();
         while !rest.is_empty() {
             let count = rustix::io::write(&*self.master, rest).expect("the terminal takes keys");
@@ -176,7 +181,7 @@ impl Terminal {
         }
     }
 
-    pub(super) fn resize(&mut self, columns_rows: (u16, u16)) {
+    pub(crate) fn resize(&mut self, columns_rows: (u16, u16)) {
         let (columns, rows) = columns_rows;
         {
             let mut drawn = self.drawn.0.lock().expect("nobody panics with it");
@@ -192,13 +197,13 @@ impl Terminal {
         Pid::from_child(&self.child)
     }
 
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).expect("the program is there");
     }
 
     /// Waits until the program is stopped.
     #[track_caller]
-    pub(super) fn is_stopped(&self) {
+    pub(crate) fn is_stopped(&self) {
         let path = format!("/proc/{}/stat", self.child.id());
         let until = Instant::now() + PATIENCE;
         loop {
@@ -217,7 +222,7 @@ impl Terminal {
 
     /// Waits until the terminal is as the program found it.
     #[track_caller]
-    pub(super) fn is_as_it_began(&self) {
+    pub(crate) fn is_as_it_began(&self) {
         self.until("screen as it was", |drawn| {
             let screen = drawn.parser.screen();
             !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
@@ -231,7 +236,7 @@ impl Terminal {
 
     /// Waits for the end: the exit status.
     #[track_caller]
-    pub(super) fn ends(&mut self) -> i32 {
+    pub(crate) fn ends(&mut self) -> i32 {
         let until = Instant::now() + PATIENCE;
         loop {
             let ended = self
@@ -250,7 +255,7 @@ impl Terminal {
 
     /// Waits for a good end that leaves the terminal as it was.
     #[track_caller]
-    pub(super) fn ends_as_it_began(&mut self) {
+    pub(crate) fn ends_as_it_began(&mut self) {
         assert_eq!(self.ends(), 0, "{}", self.text());
         assert!(self.was_taken());
         self.is_as_it_began();

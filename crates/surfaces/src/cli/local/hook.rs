@@ -116,7 +116,10 @@ fn input() -> Result<Input, Refusal> {
 /// A fault of this program must not stop an agent either.
 fn on_panic(client: Client, event: Event) {
     std::panic::set_hook(Box::new(move |info| {
-        let problem = Refusal::new(Code::Internal, info.to_string());
+        // Where it was, and not with what: that may be somebody's mail or token.
+        let place = info.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        let problem = Refusal::new(Code::Internal, format!("a fault at {place}"));
         say(&problem);
         trace::keep_in(trace::folder(None).as_deref(), client, event, &problem);
         #[expect(clippy::exit, reason = "the shipped program would abort otherwise")]

@@ -1,6 +1,6 @@
 //! `ui`: the console for a person, by a link that opens once.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command as Process, Stdio};
 use std::time::Duration;
@@ -60,10 +60,10 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
         Refusal::input(format!("--listen {listen:?} is not an address with a port"))
             .hint(format!("inbox ui --listen {LISTEN}"))
     })?;
-    let invitation = passphrase::with(&inbox, &Caller::local(None), |caller| {
-        inbox.invite(caller, named.as_ref())
-    })?;
     let opens = !matches.get_flag("no_open") && std::io::stdout().is_terminal();
+    let invitation = passphrase::with(&inbox, &Caller::local(None), |caller| {
+        inbox.invite(caller, named.as_ref(), opens)
+    })?;
     if serves(address, &invitation.code) {
         tell(context, address, &invitation, opens)?;
         return Ok(Ended::Something);
@@ -97,11 +97,12 @@ fn tell(
     let Invitation {
         person,
         code,
+        own_code,
         is_new,
     } = invitation;
     let link = format!("http://{address}/in/{code}");
     if opens {
-        open(&link);
+        open(&link, &format!("http://{address}/in/{own_code}"));
     }
     if context.printer.is_json() {
         let body = json!({ "url": link, "agent_id": person, "is_new": is_new });
@@ -131,17 +132,28 @@ fn serves(address: SocketAddr, code: &str) -> bool {
     asked.is_ok()
 }
 
-/// Opens a link in the person's browser. Where that cannot be, the link is printed all the same.
-fn open(link: &str) {
+/// Opens the console in the person's browser. Where that cannot be, the link is printed all the same. Everybody on the machine can read
+/// the arguments of a program, so none has the link: it has one that opens for this user alone, or is told the link otherwise.
+fn open(link: &str, own: &str) {
     let program = if cfg!(target_os = "macos") {
-        "open"
+        "osascript"
     } else {
         "xdg-open"
     };
-    let _ = Process::new(program)
-        .arg(link)
-        .stdin(Stdio::null())
+    let mut command = Process::new(program);
+    let said = if cfg!(target_os = "macos") {
+        command.arg("-");
+        format!("open location \"{link}\"\n")
+    } else {
+        command.arg(own);
+        String::new()
+    };
+    let child = inbox_ops::without_secrets(&mut command)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
+    if let Some(mut pipe) = child.ok().and_then(|child| child.stdin) {
+        let _ = pipe.write_all(said.as_bytes());
+    }
 }

@@ -57,8 +57,9 @@ pub(super) fn network_flag() -> Arg {
 /// The store itself: a server does not say what it has kept of its topics.
 pub(super) fn store(context: &Context, name: &str) -> Result<Inbox, Refusal> {
     if let Some(url) = find::server(context.db.as_deref()) {
+        let shown = find::shown_server(&url);
         return Err(Refusal::input(format!(
-            "{url} is a server, and inbox {name} reads the store itself"
+            "{shown} is a server, and inbox {name} reads the store itself"
         ))
         .hint(format!(
             "inbox {name} --db PATH, where the server runs, or postgres://… of its database"

@@ -130,7 +130,11 @@ pub(super) fn get(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         printer.bytes(&found.content)?;
         return Ok(Ended::Something);
     };
-    let mut file = std::fs::File::create_new(&to).map_err(|error| {
+    let made = inbox_store::private::file()
+        .write(true)
+        .create_new(true)
+        .open(&to);
+    let mut file = made.map_err(|error| {
         let code = match error.kind() {
             std::io::ErrorKind::AlreadyExists => Code::AlreadyExists,
             _ => Code::Storage,

@@ -314,8 +314,9 @@ fn from_environment() -> Result<Option<Holder>, Refusal> {
         }
     };
     Ok(Some(Holder {
-        account: account.parse().map_err(|error: inbox_hcs::Refused| {
-            Refusal::input(format!("INBOX_HEDERA_ACCOUNT: {error}"))
+        // The two are easily swapped, and then this is the secret.
+        account: account.parse().map_err(|_: inbox_hcs::Refused| {
+            Refusal::input("INBOX_HEDERA_ACCOUNT is not an account id such as 0.0.1234")
         })?,
         // The value is a secret: only that it is none may be said.
         key: key.parse().map_err(|error: inbox_hedera::key::KeyError| {

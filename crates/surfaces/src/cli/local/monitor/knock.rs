@@ -61,7 +61,7 @@ impl Knock {
 
     /// Puts the line into Codex's queue. It is a pointer and no word of the mail: Codex takes it for its user's word.
     fn queue(&self, line: &str) -> bool {
-        let child = Command::new(&self.program)
+        let child = inbox_ops::without_secrets(&mut Command::new(&self.program))
             .args([
                 "queue",
                 "--thread",
