@@ -130,13 +130,18 @@ pub(super) fn get(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         printer.bytes(&found.content)?;
         return Ok(Ended::Something);
     };
-    let mut file = std::fs::File::create_new(&to).map_err(|error| {
-        let code = match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Code::AlreadyExists,
-            _ => Code::Storage,
-        };
-        Refusal::new(code, format!("{to} cannot be written: {error}"))
-    })?;
+    let mut how = inbox_store::private::file();
+    let mut file = how
+        .write(true)
+        .create_new(true)
+        .open(&to)
+        .map_err(|error| {
+            let code = match error.kind() {
+                std::io::ErrorKind::AlreadyExists => Code::AlreadyExists,
+                _ => Code::Storage,
+            };
+            Refusal::new(code, format!("{to} cannot be written: {error}"))
+        })?;
     file.write_all(&found.content)
         .and_then(|()| file.sync_all())
         .map_err(|error| Refusal::new(Code::Storage, format!("{to} cannot be written: {error}")))?;
