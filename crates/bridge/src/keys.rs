@@ -5,12 +5,13 @@ mod journal;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, TopicId};
 use inbox_hedera::key::PrivateKey;
+use inbox_store::private;
 use serde::{Deserialize, Serialize};
 
 pub use journal::{Draft, Pending, PublishedFile, Registered, Work};
@@ -101,23 +102,25 @@ impl Keys {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
         {
-            inbox_store::private::make_folder(folder).map_err(|error| cannot(&error))?;
+            private::make_folder(folder).map_err(|error| cannot(&error))?;
         }
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(PRIVATE)
-            .open(beside(path, "lock"))
-            .map_err(|error| cannot(&error))?;
+        let mut how = private::file();
+        how.create(true).truncate(false).write(true);
+        let lock =
+            private::open(&mut how, &beside(path, "lock")).map_err(|error| cannot(&error))?;
         lock.lock().map_err(|error| cannot(&error))?;
-        let contents = match File::open(path) {
+        let contents = match private::open_any(path) {
             Ok(file) => {
-                let mode = file
-                    .metadata()
-                    .map_err(|error| cannot(&error))?
-                    .permissions()
-                    .mode();
+                let found = file.metadata().map_err(|error| cannot(&error))?;
+                if ![private::user(), 0].contains(&found.uid()) {
+                    let (shown, uid) = (path.display(), found.uid());
+                    return Err(Refusal::new(
+                        Code::NotAllowed,
+                        format!("the keys in {shown} belong to another user ({uid})"),
+                    )
+                    .hint(format!("chown {shown} if the keys are yours")));
+                }
+                let mode = found.mode();
                 if mode & 0o077 != 0 {
                     let shown = path.display();
                     return Err(Refusal::new(

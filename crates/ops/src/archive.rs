@@ -21,6 +21,9 @@ use crate::page::Page;
 /// How many threads move at a time.
 const BATCH: i64 = 200;
 
+/// The largest file of a month, in bytes.
+const MOST: u64 = 1 << 30;
+
 /// Threads that changed less than so many days ago stay, unless told otherwise.
 const DAYS: i64 = 30;
 
@@ -232,10 +235,20 @@ fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(),
     };
     if let Some(folder) = path.parent() {
         private::make_folder(folder).map_err(cannot)?;
+        if folder.is_symlink() {
+            return Err(Refusal::new(
+                Code::Storage,
+                format!(
+                    "{} is a symbolic link, and mail is not put where it leads",
+                    folder.display()
+                ),
+            )
+            .hint("ls -l shows where it leads; make a folder in its place, and try again"));
+        }
     }
     let parse = |line: &str| serde_json::from_str::<Value>(line).ok();
-    let before = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+    let before = match private::read(path, MOST) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(cannot(error)),
     };
@@ -244,11 +257,8 @@ fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(),
         .filter_map(parse)
         .map(|line| id(&line))
         .collect();
-    let mut file = private::file()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(cannot)?;
+    let mut file =
+        private::open(private::file().create(true).append(true), path).map_err(cannot)?;
     let mut text = String::new();
     if !before.is_empty() && !before.ends_with('\n') {
         // A line that a crash cut short is ended, and reported by whoever reads it.
@@ -299,7 +309,7 @@ impl Inbox {
             {
                 continue;
             }
-            let Ok(bytes) = std::fs::read(entry.path()) else {
+            let Ok(bytes) = private::read(&entry.path(), MOST) else {
                 continue;
             };
             let mut lines = Vec::new();

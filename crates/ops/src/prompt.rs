@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use inbox_core::{AgentName, EventId, Kind, Message, MessageId, Refusal, Thread, ThreadId};
+use inbox_store::private;
 use inbox_wire::{Mail, PromptParts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,11 +232,15 @@ fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, String
         .collect()
 }
 
+/// The longest skill, in bytes.
+const SKILL: u64 = 1 << 20;
+
 fn read(folder: &Path, name: &str) -> Option<String> {
     let file = folder.join(format!("{name}.md"));
-    let text = std::fs::read_to_string(file)
-        .or_else(|_| std::fs::read_to_string(folder.join(name).join("SKILL.md")))
+    let bytes = private::read_any(&file, SKILL)
+        .or_else(|_| private::read_any(&folder.join(name).join("SKILL.md"), SKILL))
         .ok()?;
+    let text = String::from_utf8(bytes).ok()?;
     Some(without_front_matter(&text).to_owned())
 }
 

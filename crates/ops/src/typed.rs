@@ -3,7 +3,7 @@
 use inbox_core::lifecycle::Command;
 use inbox_core::sabotage::planted;
 use inbox_core::{AgentKind, AgentName, Code, Refusal};
-use inbox_store::{Abort, NewMessage, ThreadRow, Tx};
+use inbox_store::{Abort, NewMessage, ThreadRow, Tx, private};
 use inbox_wire::{
     Brief, Complete, Mechanical, Outputs, Payload, Problem, Semantic, Verification, Wire,
 };
@@ -247,14 +247,32 @@ pub fn check_output(
     Ok(inbox_wire::check_complete(brief, complete, &outputs))
 }
 
+/// The largest output contract, in bytes.
+const CONTRACT: u64 = 1 << 20;
+
 /// An output contract: the user's own, else a shipped one; nothing when there is none.
 pub(crate) fn contract(config: &Config, slug: &str) -> Result<Option<Value>, Refusal> {
     let own = config.beside("contracts", &format!("{slug}.json"));
-    let text = own
-        .clone()
-        .and_then(|path| std::fs::read_to_string(path).ok());
-    let (Some(path), Some(text)) = (own, text) else {
+    let Some(path) = own else {
         return Ok(inbox_wire::contract(slug));
+    };
+    let text = match private::read_any(&path, CONTRACT) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(inbox_wire::contract(slug));
+        }
+        Err(error) => {
+            let code = match error.kind() {
+                std::io::ErrorKind::FileTooLarge => Code::TooLarge,
+                _ => Code::Storage,
+            };
+            let place = path.display();
+            return Err(Refusal::new(
+                code,
+                format!("the contract {place} cannot be read: {error}"),
+            )
+            .hint(format!("ls -l {place} shows what it is")));
+        }
     };
     let broken = |problems: &[Problem]| {
         let what = format!("the contract {}", path.display());

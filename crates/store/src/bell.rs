@@ -8,8 +8,6 @@
 //! The bell is a hint. Whoever waits looks again by itself within a second, so a writer that was
 //! killed between commit and ring, or a bell that was deleted, delays a wake and loses none.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -17,7 +15,9 @@ use std::time::Duration;
 
 use inbox_core::{Address, AgentName, ThreadId};
 
+use crate::error::StoreError;
 use crate::postgres::Ear;
+use crate::private;
 use crate::sys::{self, SharedWords};
 
 const SLOTS: usize = 4096;
@@ -73,6 +73,8 @@ impl Key {
 /// The doorbell of one store.
 pub struct Bell {
     path: PathBuf,
+    /// Whose file it may be, beside that of who runs this.
+    owner: u32,
     words: OnceLock<SharedWords>,
 }
 
@@ -84,10 +86,25 @@ impl Bell {
         bell
     }
 
+    /// The bell beside a store of `owner`. A file in its place that is not a bell of theirs is refused.
+    pub(crate) fn beside(path: PathBuf, owner: u32) -> Result<Self, StoreError> {
+        let words = OnceLock::new();
+        match map(&path, owner) {
+            Ok(found) => drop(words.set(found)),
+            Err(error) if private::is_not_ours(&error) => {
+                return Err(StoreError::of_file("cannot use the bell".into(), &error));
+            }
+            // A disk that is full or read-only has no bell, and waiters look by themselves.
+            Err(_) => {}
+        }
+        Ok(Bell { path, owner, words })
+    }
+
     /// The bell in this file, once somebody waits for it.
     pub(crate) fn at(path: PathBuf) -> Self {
         Bell {
             path,
+            owner: private::user(),
             words: OnceLock::new(),
         }
     }
@@ -95,7 +112,7 @@ impl Bell {
     fn make(&self) -> Option<&SharedWords> {
         if self.words.get().is_none()
             && self.path != Path::new("")
-            && let Ok(words) = map(&self.path)
+            && let Ok(words) = map(&self.path, self.owner)
         {
             // Somebody else's is as good.
             let _ = self.words.set(words);
@@ -220,15 +237,11 @@ impl Drop for Listener<'_> {
     }
 }
 
-fn map(path: &Path) -> std::io::Result<SharedWords> {
+fn map(path: &Path, owner: u32) -> std::io::Result<SharedWords> {
     let bytes = (WORDS * 4) as u64;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)?;
+    let mut how = private::file();
+    how.read(true).write(true).create(true).truncate(false);
+    let file = private::open_of(&mut how, path, owner)?;
     if file.metadata()?.len() < bytes {
         // Space is taken now: a full disk must fail here and not as a fault in mapped memory.
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes)

@@ -16,6 +16,14 @@ pub enum StoreError {
         /// What was found.
         problem: String,
     },
+    /// A file of the store, or one beside it, is another file: a link, a pipe, or somebody else's.
+    #[error("{problem}")]
+    NotOurs {
+        /// The file, and what it is.
+        problem: String,
+        /// What to do about it.
+        hint: String,
+    },
     /// The store has a schema that this program does not know.
     #[error("the store has schema {found}, and this program knows up to {known}")]
     Newer {
@@ -72,6 +80,13 @@ impl StoreError {
     pub(crate) fn of_file(what: String, error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
         let text = format!("{what}: {error}");
+        if crate::private::is_not_ours(error) {
+            return StoreError::NotOurs {
+                problem: text,
+                hint: "ls -l shows what it is; take it away unless it is yours, and inbox makes its own"
+                    .into(),
+            };
+        }
         match error.kind() {
             StorageFull => StoreError::Full(text),
             PermissionDenied | ReadOnlyFilesystem => StoreError::ReadOnly(text),
@@ -89,6 +104,9 @@ impl From<StoreError> for Refusal {
             StoreError::Corrupt { .. } | StoreError::Unreadable(_) => {
                 Refusal::new(Code::StoreCorrupt, message)
                     .hint("inbox doctor says what is wrong; restore the newest inbox backup, and keep the damaged file")
+            }
+            StoreError::NotOurs { hint, .. } => {
+                Refusal::new(Code::StoreCorrupt, message).hint(hint)
             }
             StoreError::Newer { .. } => Refusal::new(Code::StoreNewer, message)
                 .hint("use the version of inbox that wrote the store, or a later one"),

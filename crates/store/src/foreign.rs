@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Map, Number, Value};
 
 use crate::error::StoreError;
+use crate::private;
 use crate::sqlite::beside;
 
 /// The most rows that are read from one file, over all tables.
@@ -251,7 +252,7 @@ fn copy_at_rest(original: &Path, copy: &Path, place: &str) -> Result<(), StoreEr
             return Err(too_large(place));
         }
         if heads(original).map_err(cannot)? == before {
-            return Ok(());
+            return names_no_other(copy, place);
         }
         std::thread::sleep(PAUSE);
     }
@@ -260,11 +261,31 @@ fn copy_at_rest(original: &Path, copy: &Path, place: &str) -> Result<(), StoreEr
     )))
 }
 
+/// Refuses a journal of a transaction over several databases: it ends with the path of a file that they share, which SQLite reads, and deletes once
+/// it has undone the transaction. What file that is, is the word of whoever wrote the journal.
+fn names_no_other(copy: &Path, place: &str) -> Result<(), StoreError> {
+    const END: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let tail = || -> std::io::Result<[u8; 8]> {
+        let mut journal = File::open(beside(copy, "-journal"))?;
+        let mut tail = [0; 8];
+        journal.seek(SeekFrom::End(-8))?;
+        journal.read_exact(&mut tail)?;
+        Ok(tail)
+    };
+    // Without a journal, or with one that is shorter, there is no name in it.
+    if tail().is_ok_and(|tail| tail == END) {
+        return Err(StoreError::Database(format!(
+            "the journal of {place} is of a transaction over several databases, and leads to another file"
+        )));
+    }
+    Ok(())
+}
+
 /// The heads of the files that are there.
 fn heads(original: &Path) -> std::io::Result<Vec<Option<Vec<u8>>>> {
     let head = |(part, length): (&str, u64)| {
         let mut head = Vec::new();
-        match File::open(beside(original, part)) {
+        match private::open_any(&beside(original, part)) {
             Ok(file) => file.take(length).read_to_end(&mut head).map(|_| Some(head)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -276,7 +297,7 @@ fn heads(original: &Path) -> std::io::Result<Vec<Option<Vec<u8>>>> {
 /// Copies a file, up to one byte more than may be read, and says how much that was. One that is not
 /// there and need not be is not there in the copy either.
 fn copy_file(from: &Path, to: &Path, required: bool) -> std::io::Result<u64> {
-    let source = match File::open(from) {
+    let source = match private::open_any(from) {
         Ok(source) => source,
         Err(error) if !required && error.kind() == std::io::ErrorKind::NotFound => {
             return match std::fs::remove_file(to) {

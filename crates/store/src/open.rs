@@ -69,7 +69,8 @@ impl Store {
                         pretended.and_then(|magic| u64::from_str_radix(&magic, 16).ok()),
                     )?;
                 }
-                (Box::new(driver), Bell::open(sqlite::beside(path, "-bell")))
+                let bell = driver.bell()?;
+                (Box::new(driver), bell)
             }
             Location::Postgres(url) => {
                 let mut driver = postgres::Postgres::connect(url)?;

@@ -6,6 +6,8 @@ mod file;
 mod lock;
 mod log;
 mod memo;
+mod place;
+mod schema;
 mod search;
 mod sharing;
 
@@ -18,17 +20,19 @@ use inbox_core::record::Millis;
 use inbox_core::sabotage::planted;
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use crate::bell::Key;
+use crate::bell::{Bell, Key};
 use crate::driver::{Driver, Mode, Wrote};
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};
 use crate::sql::{Migration, Sql};
 use crate::value::{Param, Row};
 
+pub(crate) use crate::private::beside;
 use bind::{Bound, value};
 use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
+use place::Place;
 pub(crate) use search::SearchFile;
 use sharing::Sharing;
 
@@ -57,6 +61,8 @@ const SMALL: i64 = 256;
 pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// Whose the file is.
+    owner: u32,
     /// SQLite's log beside the file.
     log: PathBuf,
     /// SQLite's shared index of the log, once a waiter looks at it. It stays the same file while this
@@ -72,33 +78,37 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     /// Opens the store at `path`, which must exist and be one of ours.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let found = std::fs::metadata(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => StoreError::NotFound(path.display().to_string()),
-            _ => StoreError::of_file(format!("cannot open {}", path.display()), &error),
-        })?;
-        if !found.is_file() {
-            return Err(corrupt(path, "it is not a regular file"));
-        }
-        let store = Self::connect(path)?;
-        let id = store.pragma("application_id")?;
-        if id != APPLICATION_ID {
-            return Err(corrupt(
-                path,
-                if found.len() == 0 {
-                    "it is empty"
-                } else {
-                    "it belongs to another program"
-                },
-            ));
-        }
+        let Place {
+            path,
+            owner,
+            is_empty,
+        } = Place::of(path)?;
+        let store = Self::connect(&path, owner)?;
+        // One look at everything, under one lock.
+        store.execute("BEGIN")?;
+        let looked = store.must_be_ours(is_empty);
+        let _ = store.connection.execute_batch("ROLLBACK");
+        looked?;
         Ok(store)
     }
 
+    fn must_be_ours(&self, is_empty: bool) -> Result<(), StoreError> {
+        if self.pragma("application_id")? != APPLICATION_ID {
+            let problem = if is_empty {
+                "it is empty"
+            } else {
+                "it belongs to another program"
+            };
+            return Err(corrupt(&self.path, problem));
+        }
+        schema::must_be_ours(&self.connection, &self.path, self.pragma("user_version")?)
+    }
+
     /// Opens the file as it is, without asking whose it is.
-    fn connect(path: &Path) -> Result<Self, StoreError> {
+    fn connect(path: &Path, owner: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(|error| database(path, &error))?;
+        let connection = Connection::open_with_flags(crate::private::plain(path), flags)
+            .map_err(|error| database(path, &error))?;
         let set = || -> rusqlite::Result<()> {
             connection.busy_timeout(BUSY)?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -118,10 +128,11 @@ impl Sqlite {
             Ok(())
         };
         set().map_err(|error| database(path, &error))?;
-        let lock = WriteLock::beside(path);
+        let lock = WriteLock::beside(path, owner);
         Ok(Sqlite {
             connection,
             path: path.to_owned(),
+            owner,
             log: beside(path, "-wal"),
             index: None,
             lock,
@@ -129,6 +140,11 @@ impl Sqlite {
             mode: None,
             sharing: Sharing::default(),
         })
+    }
+
+    /// The doorbell beside the store.
+    pub(crate) fn bell(&self) -> Result<Bell, StoreError> {
+        Bell::beside(beside(&self.path, "-bell"), self.owner)
     }
 
     /// Arms a fail point; only for stores made for tests.
@@ -514,11 +530,4 @@ impl Driver for Sqlite {
     fn backup(&mut self, to: &Path) -> Result<(), StoreError> {
         file::backup(&self.connection, &self.path, to, self.armed)
     }
-}
-
-/// A file beside the store.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

@@ -32,6 +32,23 @@ struct Shown {
 /// The longest page of that kind.
 const PAGE: u64 = 64 * 1024;
 
+/// What lets a token go to another machine without TLS: on a network that is secured by other means.
+const PLAIN: &str = "INBOX_ALLOW_PLAIN_HTTP";
+
+/// Whether a server is on this machine.
+pub(crate) fn is_here(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    let host = match host.rsplit_once(':').filter(is_port) {
+        // The last part of an address in brackets is no port.
+        Some((before, _)) if !host.starts_with('[') || before.ends_with(']') => before,
+        _ => host,
+    };
+    let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
+    host.eq_ignore_ascii_case("localhost") || address.unwrap_or(host).parse().is_ok_and(is_loopback)
+}
+
 /// A server, and what opens it.
 pub struct Far {
     agent: ureq::Agent,
@@ -42,16 +59,25 @@ pub struct Far {
 impl Far {
     /// The server at a URL. `authority` is a certificate in PEM to trust beside the system's.
     pub fn new(url: &str, secret: String, authority: Option<&[u8]>) -> Result<Far, Refusal> {
-        let url = url.trim_end_matches('/').to_owned();
-        let rest = url
-            .split_once("://")
-            .map(|(_, rest)| rest)
-            .unwrap_or_default();
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        let rest = rest.trim_end_matches('/');
+        let scheme = scheme.to_ascii_lowercase();
+        let url = format!("{scheme}://{rest}");
         if rest.is_empty() || rest.contains(['@', '?', '#', '/']) {
             return Err(Refusal::input(
                 "a server's URL is a scheme, a host and a port, and nothing else",
             )
             .hint("inbox --db https://HOST:PORT; the token is in INBOX_TOKEN or a file"));
+        }
+        // Whoever is between here and there would read the token, and be its agent from then on.
+        if scheme != "https" && !is_here(&url) && std::env::var_os(PLAIN).is_none() {
+            return Err(Refusal::new(
+                Code::NotAllowed,
+                format!("{url} has no TLS, and a token and mail would be read on the way"),
+            )
+            .hint(format!(
+                "inbox --db https://HOST:PORT, with inbox serve --tls-cert FILE --tls-key FILE there; {PLAIN}=1 takes the risk"
+            )));
         }
         let mut config = ureq::Agent::config_builder()
             // A refusal has a body, which says more than its status.

@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod canary;
+mod files;
 mod modes;
 mod paths;
 mod print;

@@ -7,9 +7,9 @@
 //! delay a wake until whoever waits looks by itself, within a second.
 
 use std::cell::OnceCell;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,7 @@ use super::url::Target;
 use super::wire::Wire;
 use crate::bell::{Bell, Key};
 use crate::error::StoreError;
+use crate::private;
 
 /// How often a process that does not listen asks whether it should: a listener that was killed tells nobody.
 const TURN: Duration = Duration::from_millis(500);
@@ -200,12 +201,10 @@ fn attend(target: &Target, path: &Path, life: &Life, over: &UnixStream) {
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
+    private::open(
+        private::file().write(true).create(true).truncate(false),
+        path,
+    )
 }
 
 /// Blocks until there is something to read from one of these, or its other end is closed.

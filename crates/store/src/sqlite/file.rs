@@ -1,17 +1,21 @@
 //! Making and copying store files so that a half-made one never has a store's name.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use super::failure::database;
 use super::{APPLICATION_ID, Sqlite, beside};
 use crate::driver::Driver;
 use crate::error::StoreError;
 use crate::fail::{Armed, Point};
+use crate::private;
 use crate::sql::MIGRATIONS;
 
 /// Makes a new store at `path` unless something is there already. Whether it was made.
@@ -29,18 +33,17 @@ pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, S
     make_folder(folder).map_err(cannot)?;
     let draft = beside(path, &format!(".new-{}", std::process::id()));
     let _ = std::fs::remove_file(&draft);
-    OpenOptions::new()
+    private::file()
         .write(true)
         .create_new(true)
-        .mode(0o600)
         .open(&draft)
         .map_err(cannot)?;
     armed.reach(Point::InitFile);
     let made = build(&draft, armed, for_tests).and_then(|()| {
         armed.reach(Point::InitBeforeName);
-        let named = match std::fs::hard_link(&draft, path) {
+        let named = match name(&draft, path) {
             Ok(()) => true,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(cannot(error)),
         };
         sync_folder(folder).map_err(cannot)?;
@@ -53,8 +56,20 @@ pub(crate) fn init(path: &Path, armed: Armed, for_tests: bool) -> Result<bool, S
     made
 }
 
+/// Gives a file that is complete its name, unless something has it. The file has one name at every moment where the file system can do
+/// that: with a second one, which whoever dies in between would leave behind, a store is refused.
+fn name(draft: &Path, path: &Path) -> std::io::Result<()> {
+    match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            std::fs::hard_link(draft, path)?;
+            std::fs::remove_file(draft)
+        }
+        named => named.map_err(Into::into),
+    }
+}
+
 /// The folder that a file is in.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -85,7 +100,7 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 fn build(draft: &Path, armed: Armed, for_tests: bool) -> Result<(), StoreError> {
-    let mut store = Sqlite::connect(draft)?;
+    let mut store = Sqlite::connect(draft, private::user())?;
     store.armed = armed;
     store.execute(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA application_id = {APPLICATION_ID};"
@@ -112,16 +127,19 @@ pub(super) fn backup(
     let cannot = |error: std::io::Error| {
         StoreError::of_file(format!("cannot write {}", to.display()), &error)
     };
+    if std::fs::symlink_metadata(to).is_ok() {
+        return Err(cannot(ErrorKind::AlreadyExists.into()));
+    }
     let draft = beside(to, &format!(".new-{}", std::process::id()));
     let _ = std::fs::remove_file(&draft);
-    OpenOptions::new()
+    private::file()
         .write(true)
         .create_new(true)
-        .mode(0o600)
         .open(&draft)
         .map_err(cannot)?;
     let copy = || -> rusqlite::Result<()> {
-        let mut target = Connection::open(&draft)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut target = Connection::open_with_flags(private::plain(&draft), flags)?;
         let backup = rusqlite::backup::Backup::new(from, &mut target)?;
         backup.run_to_completion(1024, Duration::from_millis(1), None)
     };
@@ -132,7 +150,7 @@ pub(super) fn backup(
                 .and_then(|file| file.sync_all())
                 .map_err(cannot)?;
             armed.reach(Point::BackupBeforeName);
-            std::fs::hard_link(&draft, to).map_err(cannot)?;
+            name(&draft, to).map_err(cannot)?;
             armed.reach(Point::BackupAfterName);
             sync_folder(folder_of(to)).map_err(cannot)
         });

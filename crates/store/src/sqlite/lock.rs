@@ -4,8 +4,7 @@
 //! (measured: one commit in two seconds among 64 writers). The kernel queues those who wait in
 //! `flock`, so each gets it in time; and it gives the lock back when a process dies.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::StoreError;
+use crate::private;
 use crate::sqlite::beside;
 
 /// How long a writer waits. Longer than any queue of honest writers, shorter than a person's patience
@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct WriteLock {
     path: PathBuf,
+    /// Whose the store is.
+    owner: u32,
     file: Option<File>,
     /// For how many turns more this writer believes that others write too.
     contended: u32,
@@ -36,9 +38,10 @@ const STAND_BACK: Duration = Duration::from_millis(1);
 const ALONE_AFTER: u32 = 32;
 
 impl WriteLock {
-    pub(super) fn beside(store: &Path) -> Self {
+    pub(super) fn beside(store: &Path, owner: u32) -> Self {
         WriteLock {
             path: beside(store, "-lock"),
+            owner,
             file: None,
             contended: 0,
             released: None,
@@ -58,13 +61,9 @@ impl WriteLock {
             StoreError::of_file(format!("cannot lock {}", self.path.display()), error)
         };
         if self.file.is_none() {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(&self.path)
+            let mut how = private::file();
+            how.read(true).write(true).create(true).truncate(false);
+            let file = private::open_of(&mut how, &self.path, self.owner)
                 .map_err(|error| cannot(&error))?;
             self.file = Some(file);
         }

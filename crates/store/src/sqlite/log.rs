@@ -4,6 +4,7 @@
 //! left behind. One unfinished transaction is that; commits that follow the bad frame are not: each
 //! was on disk before the next began, so they were acknowledged, and are lost.
 
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 const HEADER: usize = 32;
@@ -11,12 +12,14 @@ const FRAME: usize = 24;
 
 /// What is wrong with the log at `path`, if something is. No log is a sound one.
 pub(super) fn damage(path: &Path) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
-    let header = bytes.get(..HEADER)?;
-    let frames = bytes.get(HEADER..)?;
-    if frames.is_empty() {
+    let file = crate::private::open_any(path).ok()?;
+    if file.metadata().ok()?.len() <= HEADER as u64 {
         return None;
     }
+    // Frame by frame: a log may be larger than memory.
+    let mut log = BufReader::with_capacity(1 << 16, file);
+    let mut header = [0; HEADER];
+    log.read_exact(&mut header).ok()?;
     let problem = || {
         format!(
             "the log {} is damaged: what was committed after the damage is lost",
@@ -24,19 +27,21 @@ pub(super) fn damage(path: &Path) -> Option<String> {
         )
     };
     // The header is on disk before the first frame is written.
-    let is_big = word(header, 0) & 1 == 1;
+    let is_big = word(&header, 0) & 1 == 1;
     let mut sum = add(is_big, (0, 0), &header[..24]);
-    let page = word(header, 8) as usize;
-    if word(header, 0) & !1 != 0x377f_0682
-        || sum != (word(header, 24), word(header, 28))
+    let page = word(&header, 8) as usize;
+    if word(&header, 0) & !1 != 0x377f_0682
+        || sum != (word(&header, 24), word(&header, 28))
         || !page.is_power_of_two()
-        || page < 512
+        || !(512..=65_536).contains(&page)
     {
         return Some(problem());
     }
     let mut is_sound = true;
     let mut commits = 0;
-    for frame in frames.chunks_exact(FRAME + page) {
+    let mut held = vec![0; FRAME + page];
+    while log.read_exact(&mut held).is_ok() {
+        let frame = held.as_slice();
         let is_of_this_log = frame[8..16] == header[16..24];
         let kept = (word(frame, 16), word(frame, 20));
         let follows =

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use inbox_core::{Code, Refusal};
 use inbox_ops::{Cell, Config, Page};
-use inbox_store::Location;
+use inbox_store::{Location, private};
 use serde_json::{Map, Value, json};
 
 use super::{Context, Ended, find};
@@ -39,6 +39,15 @@ pub(crate) fn load_here(location: Option<&Location>) -> Result<Config, Refusal> 
         Config::default()
     };
     config.folder = folder(location);
+    // The folder of a store was looked at with the store, or the store was named.
+    if !matches!(location, Some(Location::File(_)))
+        && let Some(folder) = &config.folder
+        && let Ok(Some(problem)) = private::distrust(folder)
+    {
+        return Err(Refusal::new(Code::NotAllowed, problem)
+            .hint("cd to a folder of your own; what stands in .agents there would be yours: settings, skills, archives")
+            .detail("path", folder.display().to_string()));
+    }
     Ok(config)
 }
 
@@ -71,6 +80,9 @@ fn is_anything_set(location: Option<&Location>) -> bool {
 /// The network of the devnet that runs or ran beside the store, and the file that says so.
 pub(crate) fn devnet(location: Option<&Location>) -> Option<(String, PathBuf)> {
     let path = folder(location)?.join(DEVNET);
+    if !matches!(private::distrust(&path), Ok(None)) {
+        return None;
+    }
     let text = text_of(&path).ok()?;
     let value: Value = serde_json::from_str(&text).ok()?;
     let name = match &value["network"] {
@@ -141,6 +153,12 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(cannot(&path, &error)),
         };
+        // It can name commands, which would run as the one who runs this.
+        find::must_be_trusted(&path, |place| {
+            format!(
+                "chown and chmod go-w {place} and its folder if the settings are yours; settings of others are not used"
+            )
+        })?;
         // Parsed as a whole first: a word that means nothing is a mistake, and it is in this file.
         let wrong = |error: toml::de::Error| cannot(&path, &placed(&error, &text));
         let value: Value = toml::from_str(&text).map_err(wrong)?;
@@ -187,16 +205,8 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
 
 /// A file's text, unless it is larger than anybody writes.
 fn text_of(path: &Path) -> std::io::Result<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    let mut file = std::fs::File::open(path)?.take(MOST + 1);
-    file.read_to_string(&mut text)?;
-    if text.len() as u64 > MOST {
-        return Err(std::io::Error::other(format!(
-            "it has more than {MOST} bytes"
-        )));
-    }
-    Ok(text)
+    String::from_utf8(private::read_any(path, MOST)?)
+        .map_err(|_| std::io::Error::other("it is not UTF-8 text"))
 }
 
 /// What is wrong with a file and where, without the line itself: it may have a webhook in it, which is a secret.

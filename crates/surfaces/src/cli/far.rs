@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use inbox_core::{Code, Refusal};
 use inbox_ops::{Caller, Waiting};
+use inbox_store::private;
 use serde_json::Value;
 
 use super::{Context, find};
@@ -13,6 +14,9 @@ use crate::far::{Far, cursor};
 
 /// How long one request waits at the most: what stands between cuts connections that are silent for a minute.
 const TURN: Duration = Duration::from_secs(50);
+
+/// The most that a file of a token or of certificates may have, in bytes.
+const MOST: u64 = 1 << 20;
 
 /// How long a server may be away that was there before.
 const AWAY: Duration = Duration::from_mins(1);
@@ -30,7 +34,8 @@ pub(crate) fn authority() -> Result<Option<Vec<u8>>, Refusal> {
     let Some(path) = find::variable("INBOX_CA_FILE") else {
         return Ok(None);
     };
-    std::fs::read(&path).map(Some).map_err(|error| {
+    let read = private::read_any(Path::new(&path), MOST);
+    read.map(Some).map_err(|error| {
         Refusal::input(format!("INBOX_CA_FILE {path} cannot be read: {error}"))
             .hint("export INBOX_CA_FILE=PATH, a certificate in PEM")
     })
@@ -72,8 +77,8 @@ fn read_secret(path: &Path) -> Result<String, Refusal> {
         )
         .hint(format!("chmod 600 {}", path.display())));
     }
-    let text = std::fs::read_to_string(path).map_err(cannot)?;
-    Ok(text.trim().to_owned())
+    let text = private::read_any(path, MOST).map_err(cannot)?;
+    Ok(String::from_utf8_lossy(&text).trim().to_owned())
 }
 
 /// Waits at a server as [`super::wait::until_over`] does at a store: in turns, each going on where the last one ended.

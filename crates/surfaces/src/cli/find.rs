@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use inbox_core::{Code, Refusal, SessionId};
-use inbox_store::Location;
+use inbox_store::{Location, private};
 
 /// Where `init` makes a store unless told otherwise.
 pub(crate) const DEFAULT: &str = ".agents/coord.db";
@@ -108,13 +108,44 @@ pub(crate) fn store(db: Option<&str>) -> Result<Location, Refusal> {
             format!("the working directory cannot be read: {error}"),
         )
     })?;
-    nearest(&here).map(Location::File).ok_or_else(|| {
-        Refusal::new(
+    let Some(found) = nearest(&here) else {
+        return Err(Refusal::new(
             Code::StoreNotFound,
             format!("there is no {DEFAULT} in {} or above it", here.display()),
         )
-        .hint("inbox init makes one here; --db or INBOX_DB names another")
-    })
+        .hint("inbox init makes one here; --db or INBOX_DB names another"));
+    };
+    must_be_trusted(&found, |place| {
+        format!(
+            "inbox --db {place} uses that store if you trust it, as INBOX_DB does; chmod go-w it and its folder if they are yours"
+        )
+    })?;
+    Ok(Location::File(found))
+}
+
+/// Refuses a file that was found, and not named, where somebody else can put into it or beside it what they like.
+pub(crate) fn must_be_trusted(
+    found: &Path,
+    hint: impl FnOnce(std::path::Display<'_>) -> String,
+) -> Result<(), Refusal> {
+    let cannot = |error: std::io::Error| {
+        Refusal::new(
+            Code::Storage,
+            format!("{} cannot be used: {error}", found.display()),
+        )
+    };
+    let folder = match found.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Some(Path::new(".")),
+        folder => folder,
+    };
+    for place in [folder, Some(found)].into_iter().flatten() {
+        if let Some(problem) = private::distrust(place).map_err(cannot)? {
+            return Err(Refusal::new(Code::NotAllowed, problem)
+                .hint(hint(found.display()))
+                .detail("path", found.display().to_string()));
+        }
+    }
+    Ok(())
 }
 
 fn nearest(from: &Path) -> Option<PathBuf> {

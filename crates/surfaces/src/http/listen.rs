@@ -1,7 +1,7 @@
 //! Connections: taken in, limited, secured, and ended in peace.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,13 +50,19 @@ pub(super) async fn bind(address: SocketAddr) -> Result<TcpListener, Refusal> {
     })
 }
 
+/// The most that is read of a file of certificates or of a key, in bytes.
+const MOST: u64 = 16 << 20;
+
 /// What secures a connection.
 pub(super) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> {
     let cannot = |path: &Path, error: &dyn std::fmt::Display| {
         Refusal::input(format!("{} cannot be used: {error}", path.display()))
             .hint("inbox serve --tls-cert FILE --tls-key FILE, both in PEM")
     };
-    let file = |path: &Path| File::open(path).map_err(|error| cannot(path, &error));
+    let file = |path: &Path| {
+        let file = File::open(path).map_err(|error| cannot(path, &error))?;
+        Ok::<_, Refusal>(file.take(MOST))
+    };
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_reader_iter(BufReader::new(file(cert)?))
             .collect::<Result<_, _>>()

@@ -11,6 +11,7 @@ use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use inbox_ops::config::webhook_host;
 use inbox_ops::{Config, Notice};
+use inbox_store::private;
 use ring::hmac;
 
 use super::document;
@@ -79,10 +80,8 @@ impl Webhook {
                         Refusal::new(Code::NotAllowed, message).hint(format!("chmod 600 {shown}"))
                     );
                 }
-                if found.len() > LONG {
-                    return Err(cannot(&"it is too long"));
-                }
-                std::fs::read_to_string(path).map_err(|error| cannot(&error))?
+                let bytes = private::read_any(path, LONG).map_err(|error| cannot(&error))?;
+                String::from_utf8(bytes).map_err(|_| cannot(&"it is not UTF-8 text"))?
             }
         };
         let text = text.trim();

@@ -106,6 +106,11 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
         "Set to anything: open a store on a network file system, where SQLite's locks may not hold",
     ),
     (
+        "INBOX_ALLOW_PLAIN_HTTP",
+        "use",
+        "Set to anything: send the token to a server on another machine without TLS, where whoever is between can read it",
+    ),
+    (
         "INBOX_LEDGER_NETWORK",
         "use",
         "The setting `ledger.network`: the network on which the record lives, by its name or by a file that describes it",

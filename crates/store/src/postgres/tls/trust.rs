@@ -2,7 +2,6 @@
 //! and rustls's.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +19,10 @@ use rustls::{
 
 use super::{Mode, Root, Tls, der, unreachable};
 use crate::postgres::failure::Failure;
+use crate::private;
+
+/// The most that a file of certificates or a key may have, in bytes.
+const MOST: u64 = 16 << 20;
 
 /// What rustls is to make a connection with.
 pub(super) fn config(tls: &Tls) -> Result<ClientConfig, Failure> {
@@ -147,8 +150,8 @@ fn identity(
 
 fn certificates(name: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let shown = file.display();
-    let text =
-        std::fs::read(file).map_err(|error| format!("{name} {shown} cannot be read: {error}"))?;
+    let text = private::read_any(file, MOST)
+        .map_err(|error| format!("{name} {shown} cannot be read: {error}"))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
@@ -173,8 +176,7 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
             "sslkey {shown} was not used, because others than its owner may use it (mode {mode:04o}): chmod 600 {shown}"
         ));
     }
-    let mut text = Vec::new();
-    open.read_to_end(&mut text).map_err(unreadable)?;
+    let text = private::bounded(&mut open, MOST).map_err(unreadable)?;
     // What is wrong with a key is said without any of its text.
     PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
         let is_locked = text

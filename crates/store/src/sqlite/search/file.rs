@@ -1,8 +1,8 @@
 //! The file of a search index: made, opened, and made anew when it cannot be what it should be.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,10 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::SCHEMA;
 use crate::error::StoreError;
+use crate::private;
 use crate::search::{RULES, Trouble};
-use crate::sqlite::beside;
 use crate::sqlite::failure::database;
+use crate::sqlite::{beside, place};
 
 /// How long a search waits for another one that is indexing.
 const BUSY: Duration = Duration::from_secs(30);
@@ -27,6 +28,8 @@ const LOG: u64 = 64 * 4120;
 /// The index beside a store, opened when it is first needed.
 pub(crate) struct SearchFile {
     path: PathBuf,
+    /// Whose the store is.
+    owner: u32,
     open: Option<Opened>,
 }
 
@@ -41,8 +44,12 @@ struct Opened {
 impl SearchFile {
     /// The index beside this store.
     pub(crate) fn beside(store: &Path) -> Self {
+        // Whatever links lead to a store, there is one index, beside its file.
+        let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+        let owner = std::fs::metadata(&store).map_or_else(|_| private::user(), |found| found.uid());
         SearchFile {
-            path: beside(store, "-search"),
+            path: beside(&store, "-search"),
+            owner,
             open: None,
         }
     }
@@ -66,11 +73,9 @@ impl SearchFile {
 
     fn lock_file(&self) -> Result<File, Trouble> {
         let path = beside(&self.path, "-lock");
-        let mut how = OpenOptions::new();
+        let mut how = private::file();
         how.read(true).write(true).create(true).truncate(false);
-        how.mode(0o600)
-            .open(&path)
-            .map_err(|error| unusable(&path, &error))
+        private::open_of(&mut how, &path, self.owner).map_err(|error| unusable(&path, &error))
     }
 
     fn connect(&self) -> Result<Opened, Trouble> {
@@ -79,22 +84,23 @@ impl SearchFile {
             .map_err(|error| unusable(&self.path, &error.into()))?;
         // Made here for its mode. One that exists is not opened: closing it would give up the locks that
         // SQLite holds on it elsewhere in this process.
-        let mut how = OpenOptions::new();
-        match how
+        match private::file()
             .write(true)
             .create_new(true)
-            .mode(0o600)
             .open(&self.path)
         {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(unusable(&self.path, &error));
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                private::must_be_ours_or_nothing(&self.path, self.owner)
+                    .map_err(|error| unusable(&self.path, &error))?;
             }
-            _ => {}
+            made => drop(made.map_err(|error| unusable(&self.path, &error))?),
         }
+        place::must_be_alone(&self.path, self.owner).map_err(Trouble::Unusable)?;
         let inode = inode(&self.path).unwrap_or(0);
         let trouble = |error| trouble(&self.path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(trouble)?;
+        let connection =
+            Connection::open_with_flags(private::plain(&self.path), flags).map_err(trouble)?;
         let set = || -> rusqlite::Result<i64> {
             connection.busy_timeout(BUSY)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

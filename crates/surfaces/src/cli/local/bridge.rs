@@ -56,7 +56,7 @@ pub(super) fn run(name: &str, matches: &ArgMatches, context: &Context) -> Result
         return status::show(&inbox, matches.get_flag("all"), context);
     }
     let network = network(&inbox)?;
-    let keys = hcs::keys_path(matches.get_one::<String>("keys").cloned());
+    let keys = hcs::keys_path(matches.get_one::<String>("keys").cloned())?;
     let mut bridge = Bridge::new(&inbox, network, keys)?;
     let all = if matches.get_flag("once") {
         until_idle(&mut bridge)?

@@ -141,9 +141,21 @@ impl Running {
             })?;
         }
         if let Some(file) = &options.data {
-            // SQLite takes the file's mode for those beside it. What is wrong with the file, it says.
+            // SQLite takes the file's mode for those beside it. What is wrong with the file, it says, unless it is another file.
             let mut how = private::file();
-            let _ = how.write(true).create(true).truncate(false).open(file);
+            how.write(true).create(true).truncate(false);
+            let opened = private::open(&mut how, file)
+                .and_then(|_| private::may_sqlite_open(file, private::user()));
+            if let Err(error) = opened
+                && private::is_not_ours(&error)
+            {
+                let file = file.display();
+                return Err(Refusal::new(
+                    Code::StoreCorrupt,
+                    format!("the devnet cannot be kept in {file}: {error}"),
+                )
+                .hint("ls -l shows what it is; inbox devnet --data FILE names another place"));
+            }
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

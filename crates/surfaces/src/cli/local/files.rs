@@ -1,7 +1,7 @@
 //! Mailbox files, and other programs' inboxes: read and written here, because a request holds no paths.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -18,6 +18,9 @@ use crate::cli::{Context, Ended, operation};
 /// The files of an agent mailbox.
 const MAILBOX: &str = "agent-mailbox.jsonl";
 const READS: &str = "agent-mailbox-reads.jsonl";
+
+/// The most that is read of one file or of all of them together, in bytes.
+const MOST: u64 = 128 << 20;
 
 /// Adds the arguments that name files to the commands that have some.
 pub(crate) fn with_files(name: &str, command: Command) -> Command {
@@ -117,6 +120,7 @@ fn read(paths: &[PathBuf]) -> Result<Batch, Refusal> {
     let (mut mail, mut reads) = (Vec::new(), Vec::new());
     let mut open: Vec<PathBuf> = paths.to_vec();
     open.reverse();
+    let mut left = MOST;
     while let Some(path) = open.pop() {
         let cannot = |error: &dyn std::fmt::Display| {
             Refusal::input(format!("{} cannot be read: {error}", path.display()))
@@ -142,17 +146,22 @@ fn read(paths: &[PathBuf]) -> Result<Batch, Refusal> {
             open.extend(files);
             continue;
         }
-        let mut head = [0; 16];
-        let mut file = std::fs::File::open(&path).map_err(|error| cannot(&error))?;
-        let length = std::io::Read::read(&mut file, &mut head).map_err(|error| cannot(&error))?;
-        if head[..length].starts_with(b"SQLite format 3") {
+        let unread = |error: std::io::Error| match error.kind() {
+            ErrorKind::FileTooLarge => too_large(&path, &error),
+            _ => cannot(&error),
+        };
+        let file = std::fs::File::open(&path).map_err(unread)?;
+        let mut head = Vec::new();
+        (&file).take(16).read_to_end(&mut head).map_err(unread)?;
+        if head.starts_with(b"SQLite format 3") {
             let batch = database(&path)?;
             whole.messages.extend(batch.messages);
             whole.reads.extend(batch.reads);
             whole.bad.extend(batch.bad);
             continue;
         }
-        let bytes = std::fs::read(&path).map_err(|error| cannot(&error))?;
+        let bytes = private::bounded(head.as_slice().chain(file), left).map_err(unread)?;
+        left = left.saturating_sub(bytes.len() as u64);
         match Source::of_text(&bytes) {
             Some(Source::ClaudeTeams) => {
                 let name = path
@@ -173,7 +182,11 @@ fn read(paths: &[PathBuf]) -> Result<Batch, Refusal> {
                         .parent()
                         .is_some_and(|folder| paths.iter().any(|given| given == folder))
                 {
-                    reads.extend(std::fs::read(own).unwrap_or_default());
+                    match private::read_any(&own, left) {
+                        Ok(bytes) => reads.extend(bytes),
+                        Err(error) if error.kind() == ErrorKind::NotFound => {}
+                        Err(error) => return Err(unread(error)),
+                    }
                 }
             }
             None if bytes.trim_ascii().is_empty() => {}
@@ -189,6 +202,13 @@ fn read(paths: &[PathBuf]) -> Result<Batch, Refusal> {
         whole.bad.extend(batch.bad);
     }
     Ok(whole)
+}
+
+fn too_large(path: &Path, error: &std::io::Error) -> Refusal {
+    let place = path.display();
+    Refusal::new(Code::TooLarge, format!("{place} cannot be read: {error}"))
+        .hint("split the file, and inbox import one part after the other; what is there already is not taken twice")
+        .detail("path", place.to_string())
 }
 
 /// Whether a folder, or one below it, has a file that may hold mail.
@@ -314,9 +334,16 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path, id: fn(&Value) -> String) -> Result<Lines, Refusal> {
-        let text = match std::fs::read(path) {
+        let text = match private::read(path, MOST) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                return Err(Refusal::new(
+                    Code::TooLarge,
+                    format!("{} cannot be kept in step: {error}", path.display()),
+                )
+                .hint("inbox export --dir FOLDER begins anew in another folder"));
+            }
             Err(error) => return Err(cannot(path, &error)),
         };
         let values = text
@@ -353,11 +380,8 @@ impl Lines {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Refusal> {
-    let done = private::file()
-        .create(true)
-        .append(true)
-        .open(path)
-        .and_then(|mut file| {
+    let done =
+        private::open(private::file().create(true).append(true), path).and_then(|mut file| {
             file.write_all(text.as_bytes())
                 .and_then(|()| file.sync_data())
         });

@@ -57,6 +57,9 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     print(context, [&from.named(), &to.named()], &outcome?, archives)
 }
 
+/// The largest archive that is copied, in bytes.
+const MOST: u64 = 1 << 30;
+
 /// Copies what `archive` moved to files beside the store, where the other one has another folder; how many.
 fn copy_archives(from: &Location, to: &Location) -> Result<usize, Refusal> {
     let place = |location| config::folder(Some(location)).map(|folder| folder.join("archive"));
@@ -93,8 +96,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Refusal> {
         )
         .hint("inbox migrate goes on once it can be written")
     };
-    let content = std::fs::read(from).map_err(cannot)?;
-    match std::fs::read(to) {
+    let content = private::read_any(from, MOST).map_err(cannot)?;
+    match private::read(to, MOST) {
         Ok(found) if found == content => return Ok(()),
         Ok(_) => {
             return Err(Refusal::new(
@@ -111,8 +114,8 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Refusal> {
         if let Some(folder) = to.parent() {
             private::make_folder(folder)?;
         }
-        let mut how = private::file();
-        let mut file = how.write(true).create(true).truncate(true).open(&draft)?;
+        let _ = std::fs::remove_file(&draft);
+        let mut file = private::file().write(true).create_new(true).open(&draft)?;
         file.write_all(&content)?;
         file.sync_all()?;
         std::fs::rename(&draft, to)

@@ -172,7 +172,7 @@ fn provision(inbox: &Inbox, named: &str) -> Result<usize, Refusal> {
             slug: listed.agent_id,
         };
         let agent = show.run(inbox, &caller)?.agent;
-        let mut keys = Keys::open(&hcs::keys_path(None), &network.name)?;
+        let mut keys = Keys::open(&hcs::keys_path(None)?, &network.name)?;
         let done = provisioner.provision(&mut keys, &agent)?;
         if let Some(request) = hcs::record(&agent, &done)? {
             request.run(inbox, &caller)?;
@@ -207,7 +207,7 @@ fn follow(location: Location) -> Result<Follower, Refusal> {
 fn run(location: &Location, told: &Told) -> Result<(), Refusal> {
     let inbox = operation::open_at(location)?;
     let network = bridge::network(&inbox)?;
-    let mut bridge = Bridge::new(&inbox, network, hcs::keys_path(None))?;
+    let mut bridge = Bridge::new(&inbox, network, hcs::keys_path(None)?)?;
     *told.stopper() = Some(bridge.stopper());
     if !told.is_over.load(Ordering::SeqCst) {
         bridge::until_told(&mut bridge)?;

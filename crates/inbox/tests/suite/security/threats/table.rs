@@ -48,8 +48,58 @@ pub(super) const THREATS: [Threat; 26] = [
     Threat {
         number: 2,
         attack: "A hostile or damaged file is handed to `--db`",
-        defence: "SQLite's schema is not trusted, cells are checked, extensions cannot be loaded; who finds nothing checks the store first",
+        defence: "Its schema must be to the letter what the migrations make, cells are checked, extensions cannot be loaded; what lies beside it must be a regular file with one name, of the user's; stores and settings of others are not used unless they are named; who finds nothing checks the store first",
         held: &[
+            Held(
+                "security/files/schema.rs",
+                "what_somebody_put_into_a_schema_never_runs",
+                &["PLANTED"],
+            ),
+            Held(
+                "security/files.rs",
+                "what_lies_beside_a_store_and_is_another_file_is_refused_and_left_as_it_is",
+                &["WAYS", "BESIDE"],
+            ),
+            Held(
+                "security/files.rs",
+                "what_is_written_beside_a_store_follows_no_link",
+                &[],
+            ),
+            Held(
+                "security/files.rs",
+                "a_store_with_a_second_name_is_refused_and_one_behind_a_link_is_one_store",
+                &[],
+            ),
+            Held(
+                "security/files.rs",
+                "a_copy_is_a_new_file_of_that_very_name_and_nothing_is_overwritten",
+                &[],
+            ),
+            Held(
+                "security/files.rs",
+                "a_journal_beside_a_database_changes_neither_it_nor_the_file_that_it_names",
+                &[],
+            ),
+            Held(
+                "security/files/found.rs",
+                "a_store_that_another_user_left_above_is_refused_unless_it_is_named",
+                &[],
+            ),
+            Held(
+                "security/files/found.rs",
+                "settings_of_another_user_are_refused_wherever_the_store_is_named",
+                &[],
+            ),
+            Held(
+                "security/files/found.rs",
+                "keys_that_another_user_left_above_are_refused_unless_they_are_named",
+                &[],
+            ),
+            Held(
+                "security/files.rs",
+                "what_has_no_end_is_read_up_to_its_limit",
+                &[],
+            ),
             Held(
                 "torture/disks.rs",
                 "of_2_200_damaged_images_none_panics_hangs_or_looks_empty",
@@ -187,6 +237,11 @@ pub(super) const THREATS: [Threat; 26] = [
                 "server/secrets.rs",
                 "a_token_that_is_missing_wrong_revoked_or_ended_opens_nothing",
                 &[],
+            ),
+            Held(
+                "security/files.rs",
+                "a_token_goes_to_no_other_machine_without_tls",
+                &["PLAIN"],
             ),
             Held(
                 "cli/password.rs",

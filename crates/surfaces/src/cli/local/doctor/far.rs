@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Check;
 use crate::cli::{Context, far};
-use crate::far::{Far, Looked};
+use crate::far::{Far, Looked, is_here};
 
 /// Clocks that differ by so many seconds are worth a word. A page is dated to the second, and takes a moment to come.
 const APART: i64 = 10;
@@ -60,14 +60,6 @@ pub(super) fn checks(context: &Context, url: &str) -> Result<Vec<Check>, Refusal
         Err(refusal) => checks.push(Check::failed("token", &refusal)),
     }
     Ok(checks)
-}
-
-fn is_here(url: &str) -> bool {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
-    host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
 /// How what is said gets there.

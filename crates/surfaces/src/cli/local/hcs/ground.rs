@@ -75,7 +75,7 @@ impl<'a> Ground<'a> {
 
     /// The file of keys, held until it is dropped.
     pub(super) fn keys(&self) -> Result<Keys, Refusal> {
-        let path = keys_path(self.matches.get_one::<String>("keys").cloned());
+        let path = keys_path(self.matches.get_one::<String>("keys").cloned())?;
         Keys::open(&path, &self.network.name)
     }
 
@@ -280,19 +280,28 @@ pub(in crate::cli::local) fn patron(network: &Network) -> Result<(AccountId, Pri
 }
 
 /// The file of keys: by its flag, else by the environment, else the usual one.
-pub(in crate::cli::local) fn keys_path(flag: Option<String>) -> PathBuf {
+pub(in crate::cli::local) fn keys_path(flag: Option<String>) -> Result<PathBuf, Refusal> {
     let named = flag.or_else(|| find::variable("INBOX_HEDERA_KEYS"));
-    named.map_or_else(usual_keys, PathBuf::from)
+    named.map_or_else(usual_keys, |named| Ok(named.into()))
 }
 
 /// Beside the nearest store, or where one would be made.
-fn usual_keys() -> PathBuf {
+fn usual_keys() -> Result<PathBuf, Refusal> {
     let here = std::env::current_dir().unwrap_or_default();
     let near = here
         .ancestors()
         .map(|folder| folder.join(KEYS))
         .find(|path| path.exists());
-    near.unwrap_or_else(|| Path::new(KEYS).to_owned())
+    let Some(near) = near else {
+        return Ok(Path::new(KEYS).to_owned());
+    };
+    // Whoever can put another file there decides which account pays and signs.
+    find::must_be_trusted(&near, |place| {
+        format!(
+            "inbox hcs --keys {place} uses that file if you trust it, as INBOX_HEDERA_KEYS does"
+        )
+    })?;
+    Ok(near)
 }
 
 /// Who the environment names: an account with its key, never one without the other.

@@ -1,12 +1,11 @@
 //! The last error of a hook: one line beside the store, gone with the next hook that works.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use inbox_core::Refusal;
 use inbox_core::record::Millis;
 use inbox_core::text::visible;
+use inbox_store::private;
 
 use super::client::{Client, Event};
 use crate::cli::{Context, config, find};
@@ -16,6 +15,9 @@ const FILE: &str = "hook-error";
 
 /// The most that is kept of a message, in characters.
 const MOST: usize = 500;
+
+/// The most that is read of the file, in bytes.
+const LONGEST: u64 = 64 * 1024;
 
 /// The folder beside the store, if there is a store; the project's own for a server's.
 pub(super) fn folder(db: Option<&str>) -> Option<PathBuf> {
@@ -48,13 +50,7 @@ pub(super) fn keep_in(folder: Option<&Path>, client: Client, event: Event, refus
         refusal.code
     );
     // Whether it can be kept or not, the agent goes on.
-    let _ = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(folder.join(FILE))
-        .and_then(|mut file| file.write_all(line.as_bytes()));
+    let _ = private::write(&folder.join(FILE), line.as_bytes());
 }
 
 /// Forgets it: hooks work again.
@@ -67,6 +63,7 @@ pub(super) fn forget(context: &Context) {
 /// The last error, for `doctor`, and where it is kept.
 pub(crate) fn last(folder: &Path) -> Option<(String, PathBuf)> {
     let path = folder.join(FILE);
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = private::read(&path, LONGEST).ok()?;
+    let text = String::from_utf8_lossy(&text);
     Some((visible(text.trim(), false).into_owned(), path))
 }
