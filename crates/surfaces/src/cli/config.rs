@@ -356,7 +356,8 @@ fn from_text(name: &str, text: &str, like: &Value) -> Result<Value, Refusal> {
         Value::String(_) | Value::Null => Ok(text.into()),
         _ => serde_json::from_str(text).map_err(|_| {
             // What tells people elsewhere may hold what is a secret there.
-            let said = if name.starts_with("INBOX_NOTIFY_") {
+            let setting = name.trim_start_matches("INBOX_");
+            let said = if setting.starts_with("NOTIFY_") {
                 "text".to_owned()
             } else {
                 format!("{text:?}")

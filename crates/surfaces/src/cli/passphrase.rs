@@ -55,6 +55,7 @@ pub(crate) fn prove(
 pub(crate) struct Terminal {
     device: File,
     before: Termios,
+    is_hidden: bool,
 }
 
 impl Terminal {
@@ -66,10 +67,15 @@ impl Terminal {
         let device = OpenOptions::new().read(true).write(true).open("/dev/tty");
         let device = device.ok()?;
         let before = tcgetattr(&device).ok()?;
-        Some(Terminal { device, before })
+        Some(Terminal {
+            device,
+            before,
+            is_hidden: false,
+        })
     }
 
-    /// Asks for a line that nobody sees.
+    /// Asks for a line that nobody sees. Nothing that is typed is seen from then on until this is dropped: who is quick with the next
+    /// answer, or has heard that the last one was wrong, does not type it in plain sight.
     pub(crate) fn ask(&mut self, question: &str) -> Result<String, Refusal> {
         let cannot = |error: std::io::Error| {
             Refusal::new(
@@ -77,19 +83,22 @@ impl Terminal {
                 format!("the terminal cannot be read: {error}"),
             )
         };
-        let mut hidden = self.before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        hidden
-            .local_modes
-            .insert(LocalModes::ECHONL | LocalModes::ICANON);
-        // Before the question, so that a quick answer is neither seen nor lost.
-        tcsetattr(&self.device, OptionalActions::Flush, &hidden)
-            .map_err(|error| cannot(error.into()))?;
+        if !self.is_hidden {
+            let mut hidden = self.before.clone();
+            hidden.local_modes.remove(LocalModes::ECHO);
+            hidden
+                .local_modes
+                .insert(LocalModes::ECHONL | LocalModes::ICANON);
+            // Before the question, so that a quick answer is neither seen nor lost.
+            tcsetattr(&self.device, OptionalActions::Flush, &hidden)
+                .map_err(|error| cannot(error.into()))?;
+            self.is_hidden = true;
+        }
         self.say(question);
         let mut line = String::new();
-        let read = BufReader::new(&self.device).read_line(&mut line);
-        self.show_again();
-        read.map_err(cannot)?;
+        BufReader::new(&self.device)
+            .read_line(&mut line)
+            .map_err(cannot)?;
         Ok(line.trim_end_matches(['\n', '\r']).to_owned())
     }
 
@@ -98,13 +107,12 @@ impl Terminal {
         let _ = self.device.write_all(text.as_bytes());
     }
 
-    fn show_again(&self) {
-        let _ = tcsetattr(&self.device, OptionalActions::Now, &self.before);
-    }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.show_again();
+        if self.is_hidden {
+            let _ = tcsetattr(&self.device, OptionalActions::Now, &self.before);
+        }
     }
 }
