@@ -106,7 +106,6 @@ impl Terminal {
     pub(crate) fn say(&mut self, text: &str) {
         let _ = self.device.write_all(text.as_bytes());
     }
-
 }
 
 impl Drop for Terminal {

@@ -5,6 +5,8 @@
 mod ears;
 mod ledger;
 mod mistakes;
+mod paths;
+mod person;
 mod player;
 mod routes;
 mod story;
@@ -110,11 +112,12 @@ fn no_command_shows_or_keeps_a_secret() {
             story::stay(&player, &stage);
         });
         scope.spawn(|| {
-            story::type_in(&player);
+            person::type_in(&player);
             mistakes::fail_all(&player);
         });
         ledger::tell(&player);
         mistakes::make(&player, &stage);
+        story::call(&player, &stage);
     });
     let surprises = player.surprises();
     must_be_silent(&ears, desk.folder(), &GIVEN[..7]);
