@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::{AccountId, Participant};
+use inbox_hcs::{AccountId, Participant, TopicId};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
@@ -76,6 +76,8 @@ pub struct Bridge<'i> {
     profiles: Mutex<profiles::Profiles>,
     /// Whose the accounts are that a page names, while it is read.
     accounts: Mutex<Accounts>,
+    /// Since when files are waited for that a mirror does not give.
+    waits: Mutex<HashMap<TopicId, Instant>>,
 }
 
 /// What one turn of a bridge has done.
@@ -118,6 +120,7 @@ impl<'i> Bridge<'i> {
             fuse: AtomicU32::new(u32::MAX),
             profiles: Mutex::default(),
             accounts: Mutex::default(),
+            waits: Mutex::default(),
         })
     }
 

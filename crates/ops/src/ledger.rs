@@ -55,6 +55,9 @@ const REF_TYPE: &str = "x_ref_type";
 const REF_ID: &str = "x_ref_id";
 const STATUS: &str = "x_status";
 
+/// The most characters that are kept of why a message is no more than it is.
+const MOST_REASON: usize = 2_000;
+
 /// What a message on a topic means, after who paid for it was compared with whom it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning {
@@ -365,6 +368,8 @@ impl Inbox {
             // What the rules refuse is kept with the reason, and does not hold up the rest.
             Err(refusal) => match findings {
                 [] => Err(refusal),
+                // What cannot be kept even so is no message's fault.
+                [one] if matches!(one.meaning, Meaning::Nothing(..)) => Err(refusal),
                 [one] => {
                     let why = format!("{} ({})", refusal.message, refusal.code);
                     let meaning = Meaning::Nothing(RecordState::Unreadable, why);
@@ -435,6 +440,7 @@ impl Inbox {
                     hear::put_down(tx, topic, &mut record, from, wire)?;
                 }
             }
+            record.reason = record.reason.map(short);
             if record.state.is_nothing() {
                 let payer = findings[index].record.payer.as_str();
                 let known = match floods.get(payer) {
@@ -452,6 +458,14 @@ impl Inbox {
             tx.add_flood(topic.topic_no, payer, more)?;
         }
         Ok(())
+    }
+}
+
+/// A reason as it is kept: others' words in it must not make it long.
+fn short(reason: String) -> String {
+    match reason.char_indices().nth(MOST_REASON) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason,
     }
 }
 

@@ -34,6 +34,8 @@ mod once;
 #[cfg(test)]
 mod parties;
 #[cfg(test)]
+mod poison;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod proposals;
