@@ -120,6 +120,8 @@ pub struct Finding {
     pub record: LedgerRecord,
     /// What it means.
     pub meaning: Meaning,
+    /// Whether it stands before others that may have been judged: only when the rest of it did not come was it known what it is.
+    pub is_late: bool,
 }
 
 /// Something that is to be said, with all that it is.
@@ -349,8 +351,8 @@ impl Inbox {
         findings: &[Finding],
     ) -> Result<Option<i64>, Refusal> {
         self.store().reach(FailPoint::BridgeBeforeTaking);
-        let last = findings.last();
-        let taken = last.map_or(topic.taken, |last| topic.taken.max(last.record.sequence));
+        let numbers = findings.iter().map(|finding| finding.record.sequence);
+        let taken = numbers.fold(topic.taken, i64::max);
         let kept = self.store().write(|tx| {
             if !tx.advance_topic(topic, to, taken)? {
                 return Ok(None);
@@ -413,7 +415,10 @@ impl Inbox {
         for (
             index,
             Finding {
-                record, meaning, ..
+                record,
+                meaning,
+                is_late,
+                ..
             },
         ) in findings.iter().enumerate()
         {
@@ -421,7 +426,7 @@ impl Inbox {
                 self.store().reach(FailPoint::BridgeMidst);
             }
             // An unfinished message before it made the topic be read again.
-            if record.sequence <= topic.taken {
+            if record.sequence <= topic.taken && !is_late {
                 continue;
             }
             let mut record = record.clone();
@@ -447,8 +452,16 @@ impl Inbox {
                     Some(known) => *known,
                     None => (tx.flood_of(topic.topic_no, payer)?, 0),
                 };
+                let is_flood = known.0 + known.1 >= FLOOD;
+                if *is_late {
+                    // It is counted once, however often its topic is read.
+                    if !is_flood && tx.keep_late_record(topic.topic_no, &record)? {
+                        floods.insert(payer, (known.0, known.1 + 1));
+                    }
+                    continue;
+                }
                 floods.insert(payer, (known.0, known.1 + 1));
-                if known.0 + known.1 >= FLOOD {
+                if is_flood {
                     continue;
                 }
             }

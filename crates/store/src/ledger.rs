@@ -464,6 +464,23 @@ impl Tx<'_> {
         self.put(&sql::INSERT_RECORD, &params)
     }
 
+    /// Keeps what stands before others that were judged already. Whether it is new.
+    pub fn keep_late_record(&mut self, topic_no: i64, record: &Record) -> Result<bool, StoreError> {
+        let reason = record.reason.as_deref().map(shown);
+        let params = [
+            topic_no.into(),
+            record.sequence.into(),
+            record.time.as_str().into(),
+            record.payer.as_str().into(),
+            record.hash.as_str().into(),
+            record.state.code().into(),
+            record.uid.as_deref().into(),
+            reason.as_deref().into(),
+            record.content.as_str().into(),
+        ];
+        Ok(self.one_int(&sql::INSERT_LATE_RECORD, &params)?.is_some())
+    }
+
     /// What was found on a topic after a message.
     pub fn records(
         &mut self,

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod bills;
+#[cfg(test)]
 mod compare;
 #[cfg(test)]
 mod connections;
@@ -45,6 +47,8 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod rewound;
 #[cfg(test)]
 mod roster;
 #[cfg(test)]
