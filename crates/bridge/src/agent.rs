@@ -1,5 +1,6 @@
 //! One agent: what it asks of others, what it answers them, and what the parties of a connection say.
 
+mod cost;
 mod overview;
 mod proposal;
 mod speak;
@@ -20,6 +21,7 @@ use crate::peer::{self, peer};
 use crate::publish::charge;
 use crate::told::named;
 
+pub use cost::{Bill, bill, is_understood};
 pub use overview::{Overview, Reached};
 pub(crate) use proposal::REJECTED;
 pub use proposal::{Approved, Proposal, Transfer, describe};

@@ -6,6 +6,7 @@
 mod alarm;
 mod connect;
 mod crew;
+mod doubt;
 mod form;
 mod large;
 mod listen;
@@ -26,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::{AgentName, Code, Refusal};
-use inbox_hcs::{AccountId, Participant};
+use inbox_hcs::{AccountId, Participant, TopicId};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
 use inbox_ops::Inbox;
@@ -45,6 +46,9 @@ const LEASE_MS: i64 = 30_000;
 
 /// How often that is said again.
 const RENEWAL: Duration = Duration::from_secs(10);
+
+/// How far the machines of one mirror may be apart.
+const SKEW: Duration = Duration::from_mins(1);
 
 /// Who speaks: an agent with its key on the network.
 struct Speaker {
@@ -76,6 +80,11 @@ pub struct Bridge<'i> {
     profiles: Mutex<profiles::Profiles>,
     /// Whose the accounts are that a page names, while it is read.
     accounts: Mutex<Accounts>,
+    /// How much later than a message that is gone a mirror's newest must be before it is known not to be behind: several machines may answer
+    /// for one mirror.
+    skew: Duration,
+    /// Since when files are waited for that a mirror does not give.
+    waits: Mutex<HashMap<TopicId, Instant>>,
 }
 
 /// What one turn of a bridge has done.
@@ -118,6 +127,8 @@ impl<'i> Bridge<'i> {
             fuse: AtomicU32::new(u32::MAX),
             profiles: Mutex::default(),
             accounts: Mutex::default(),
+            skew: SKEW,
+            waits: Mutex::default(),
         })
     }
 
@@ -125,6 +136,13 @@ impl<'i> Bridge<'i> {
     #[doc(hidden)]
     pub fn dying_after(self, points: u32) -> Self {
         self.fuse.store(points, Ordering::Relaxed);
+        self
+    }
+
+    /// Trusts a mirror's machines to be at one, for tests.
+    #[doc(hidden)]
+    pub fn without_skew(mut self) -> Self {
+        self.skew = Duration::ZERO;
         self
     }
 

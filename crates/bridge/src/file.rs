@@ -1,15 +1,19 @@
 //! Files on topics (HCS-1): written once for everybody, and read with every promise of theirs checked.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{Algorithm, Collector, File, Keys, Limits, Mime, TopicId, TopicMemo, write_file};
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::proto::CreateTopicBody;
 
-use crate::history;
+use crate::history::{self, Bound};
 use crate::net::{Fees, Net, topic};
 use crate::told::{Told, unreadable};
+
+/// How long a file may take to be read: whoever waits for it has others to look after.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Writes a file to a topic of its own.
 pub fn put(
@@ -44,8 +48,14 @@ pub fn get(mirror: &Mirror, id: TopicId) -> Result<File, Refusal> {
         )
         .hint(format!("inbox hcs inspect {id} shows what it is")));
     };
-    let mut collector = Collector::new(memo, Limits::default());
-    history::messages(mirror, id, None, |said| {
+    let limits = Limits::default();
+    let bound = Bound {
+        // As many again may be odd: what is no chunk, or comes twice, is passed over.
+        pieces: usize::try_from(limits.chunks).unwrap_or_default() * 2,
+        time: PATIENCE,
+    };
+    let mut collector = Collector::new(memo, limits);
+    history::bounded(mirror, id, bound, |said| {
         collector
             .add(&said.bytes)
             .map(ControlFlow::Continue)

@@ -1,6 +1,7 @@
 //! A topic's history, from its mirror: piece by piece, or as whole messages.
 
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{AccountId, Assembler, Piece, Sequence, Timestamp, TopicId};
@@ -45,16 +46,64 @@ pub fn pieces(
     }
 }
 
+/// How much of a topic is read at the most: anybody may fill one without end.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound {
+    /// How many messages of the network, whole or not.
+    pub pieces: usize,
+    /// For how long.
+    pub time: Duration,
+}
+
 /// Goes through whole messages, oldest first. What is no good piece of anything is passed over.
 pub fn messages(
     mirror: &Mirror,
     topic: TopicId,
     after: Option<Sequence>,
+    see: impl FnMut(Said) -> Result<ControlFlow<()>, Refusal>,
+) -> Result<(), Refusal> {
+    walk(mirror, topic, after, None, see)
+}
+
+/// The same of a topic that has no more than this, which is an error otherwise: one that cannot be read when it has too many, and the
+/// network's when it takes too long.
+pub fn bounded(
+    mirror: &Mirror,
+    topic: TopicId,
+    bound: Bound,
+    see: impl FnMut(Said) -> Result<ControlFlow<()>, Refusal>,
+) -> Result<(), Refusal> {
+    walk(mirror, topic, None, Some(bound), see)
+}
+
+fn walk(
+    mirror: &Mirror,
+    topic: TopicId,
+    after: Option<Sequence>,
+    bound: Option<Bound>,
     mut see: impl FnMut(Said) -> Result<ControlFlow<()>, Refusal>,
 ) -> Result<(), Refusal> {
     let mut assembler = Assembler::default();
     let mut next = after.map_or(1, |after| after.get() + 1);
+    let (begun, mut count) = (Instant::now(), 0);
     pieces(mirror, topic, after, |message| {
+        count += 1;
+        if let Some(bound) = bound {
+            if count > bound.pieces {
+                let most = bound.pieces;
+                return Err(Refusal::new(
+                    Code::InvalidWire,
+                    format!("{topic} has more than {most} messages, which no file needs"),
+                ));
+            }
+            if begun.elapsed() > bound.time {
+                let most = bound.time.as_secs();
+                return Err(Refusal::new(
+                    Code::Ledger,
+                    format!("{topic} could not be read in {most} seconds"),
+                ));
+            }
+        }
         // A mirror that leaves something out is asked again another time.
         if message.sequence.get() != next {
             let found = message.sequence;

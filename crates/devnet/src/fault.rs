@@ -44,7 +44,7 @@ pub enum Trouble {
 /// A text that asks for no trouble.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} is no fault: there are busy=N, lose=N and late=N, slow=TIME and lag=TIME as in 200ms, 2s or 1m, and of the mirror drop=N, repeat=N, reorder=N, other=N, cut=N, limit=N, fail=N and html=N"
+    "{0:?} is no fault: there are busy=N, lose=N and late=N, slow=TIME and lag=TIME as in 200ms, 2s or 1m, and of the mirror drop=N, repeat=N, reorder=N, other=N, cut=N, limit=N, fail=N, html=N, bare=N and pieces=N"
 )]
 pub struct NoTrouble(pub String);
 

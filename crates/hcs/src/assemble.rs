@@ -43,18 +43,35 @@ pub struct Whole {
     pub bytes: Vec<u8>,
 }
 
+/// A piece of a message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    /// Its number on the topic.
+    pub sequence: Sequence,
+    /// When it came, where that was said.
+    pub time: Option<Timestamp>,
+    /// Which piece of which message it was said to be.
+    pub piece: Piece,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The most pieces of given-up messages that are held for whoever asks.
+const MAX_LOOSE: usize = 1_000;
+
 #[derive(Debug, Clone)]
 struct Open {
     first: Sequence,
     begun: Option<Timestamp>,
     total: u32,
-    pieces: BTreeMap<u32, Vec<u8>>,
+    pieces: BTreeMap<u32, Loose>,
 }
 
 /// The messages of one topic that are not whole yet.
 #[derive(Debug, Clone, Default)]
 pub struct Assembler {
     open: BTreeMap<(AccountId, Timestamp), Open>,
+    loose: Vec<Loose>,
     dropped: u64,
 }
 
@@ -82,9 +99,11 @@ impl Assembler {
             let begun = open.begun.map(Timestamp::seconds);
             begun.is_some_and(|begun| begun.saturating_add(MAX_SECONDS) < time.seconds())
         };
-        let before = self.open.len();
-        self.open.retain(|_, open| !is_over(open));
-        self.dropped += u64::try_from(before - self.open.len()).unwrap_or_default();
+        let over = self.open.iter().filter(|(_, open)| is_over(open));
+        let over: Vec<_> = over.map(|(key, _)| *key).collect();
+        for key in over {
+            self.give_up(key);
+        }
         self.take(sequence, Some(time), payer, piece, bytes)
     }
 
@@ -126,9 +145,12 @@ impl Assembler {
             return Err(Refused::Piece("its total is not that of the other pieces"));
         }
         // A piece that comes again changes nothing: the first was there first.
-        open.pieces
-            .entry(piece.number)
-            .or_insert_with(|| bytes.to_vec());
+        open.pieces.entry(piece.number).or_insert_with(|| Loose {
+            sequence,
+            time,
+            piece,
+            bytes: bytes.to_vec(),
+        });
         if open.pieces.len() < open.total as usize {
             return Ok(None);
         }
@@ -136,7 +158,11 @@ impl Assembler {
             first: open.first,
             last: sequence,
             payer,
-            bytes: open.pieces.into_values().flatten().collect(),
+            bytes: open
+                .pieces
+                .into_values()
+                .flat_map(|piece| piece.bytes)
+                .collect(),
         });
         Ok(whole)
     }
@@ -156,9 +182,31 @@ impl Assembler {
             .min_by_key(|(_, open)| open.first)
             .map(|(key, _)| *key);
         if let Some(key) = oldest {
-            self.open.remove(&key);
-            self.dropped += 1;
+            self.give_up(key);
         }
+    }
+
+    fn give_up(&mut self, key: (AccountId, Timestamp)) {
+        let Some(open) = self.open.remove(&key) else {
+            return;
+        };
+        self.dropped += 1;
+        // Who never asks for them does not hold them.
+        if self.loose.len() < MAX_LOOSE {
+            self.loose.extend(open.pieces.into_values());
+        }
+    }
+
+    /// The pieces of the messages that were given up since this was asked last, in the order of the topic.
+    pub fn take_loose(&mut self) -> Vec<Loose> {
+        let mut loose = std::mem::take(&mut self.loose);
+        loose.sort_by_key(|piece| piece.sequence);
+        loose
+    }
+
+    /// The pieces of the messages that are not whole.
+    pub fn pieces(&self) -> impl Iterator<Item = &Loose> {
+        self.open.values().flat_map(|open| open.pieces.values())
     }
 
     /// The first piece of a message that is not whole.
@@ -293,6 +341,13 @@ mod tests {
         let other = assembler.add_at(at(3, 1_601), account(6), None, b"other");
         assert!(other.unwrap().is_some());
         assert_eq!((assembler.open(), assembler.dropped()), (1, 1));
+        let loose = assembler.take_loose();
+        assert_eq!(loose.len(), 1);
+        assert_eq!(
+            (loose[0].sequence, loose[0].bytes.as_slice()),
+            (sequence(1), &b"a"[..])
+        );
+        assert_eq!(assembler.take_loose(), []);
         assert_eq!(assembler.first_open(), Some(sequence(2)));
         let whole = assembler.add_at(at(4, 2_100), account(2), begun(2, 2), b"y");
         assert_eq!(whole.unwrap().unwrap().bytes, b"xy");

@@ -40,7 +40,7 @@ mod running_hash;
 mod tx_memo;
 
 pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
-pub use assemble::{Assembler, Piece, Whole};
+pub use assemble::{Assembler, Loose, Piece, Whole};
 pub use audit::{Audit, Broken};
 pub use authority::{Standing, Writer, standing, writer};
 pub use connections::{

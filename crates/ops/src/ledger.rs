@@ -55,6 +55,9 @@ const REF_TYPE: &str = "x_ref_type";
 const REF_ID: &str = "x_ref_id";
 const STATUS: &str = "x_status";
 
+/// The most characters that are kept of why a message is no more than it is.
+const MOST_REASON: usize = 2_000;
+
 /// What a message on a topic means, after who paid for it was compared with whom it names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Meaning {
@@ -117,6 +120,8 @@ pub struct Finding {
     pub record: LedgerRecord,
     /// What it means.
     pub meaning: Meaning,
+    /// Whether it stands before others that may have been judged: only when the rest of it did not come was it known what it is.
+    pub is_late: bool,
 }
 
 /// Something that is to be said, with all that it is.
@@ -346,8 +351,8 @@ impl Inbox {
         findings: &[Finding],
     ) -> Result<Option<i64>, Refusal> {
         self.store().reach(FailPoint::BridgeBeforeTaking);
-        let last = findings.last();
-        let taken = last.map_or(topic.taken, |last| topic.taken.max(last.record.sequence));
+        let numbers = findings.iter().map(|finding| finding.record.sequence);
+        let taken = numbers.fold(topic.taken, i64::max);
         let kept = self.store().write(|tx| {
             if !tx.advance_topic(topic, to, taken)? {
                 return Ok(None);
@@ -365,6 +370,8 @@ impl Inbox {
             // What the rules refuse is kept with the reason, and does not hold up the rest.
             Err(refusal) => match findings {
                 [] => Err(refusal),
+                // What cannot be kept even so is no message's fault.
+                [one] if matches!(one.meaning, Meaning::Nothing(..)) => Err(refusal),
                 [one] => {
                     let why = format!("{} ({})", refusal.message, refusal.code);
                     let meaning = Meaning::Nothing(RecordState::Unreadable, why);
@@ -408,7 +415,10 @@ impl Inbox {
         for (
             index,
             Finding {
-                record, meaning, ..
+                record,
+                meaning,
+                is_late,
+                ..
             },
         ) in findings.iter().enumerate()
         {
@@ -416,7 +426,7 @@ impl Inbox {
                 self.store().reach(FailPoint::BridgeMidst);
             }
             // An unfinished message before it made the topic be read again.
-            if record.sequence <= topic.taken {
+            if record.sequence <= topic.taken && !is_late {
                 continue;
             }
             let mut record = record.clone();
@@ -435,14 +445,23 @@ impl Inbox {
                     hear::put_down(tx, topic, &mut record, from, wire)?;
                 }
             }
+            record.reason = record.reason.map(short);
             if record.state.is_nothing() {
                 let payer = findings[index].record.payer.as_str();
                 let known = match floods.get(payer) {
                     Some(known) => *known,
                     None => (tx.flood_of(topic.topic_no, payer)?, 0),
                 };
+                let is_flood = known.0 + known.1 >= FLOOD;
+                if *is_late {
+                    // It is counted once, however often its topic is read.
+                    if !is_flood && tx.keep_late_record(topic.topic_no, &record)? {
+                        floods.insert(payer, (known.0, known.1 + 1));
+                    }
+                    continue;
+                }
                 floods.insert(payer, (known.0, known.1 + 1));
-                if known.0 + known.1 >= FLOOD {
+                if is_flood {
                     continue;
                 }
             }
@@ -452,6 +471,14 @@ impl Inbox {
             tx.add_flood(topic.topic_no, payer, more)?;
         }
         Ok(())
+    }
+}
+
+/// A reason as it is kept: others' words in it must not make it long.
+fn short(reason: String) -> String {
+    match reason.char_indices().nth(MOST_REASON) {
+        Some((end, _)) => format!("{}…", &reason[..end]),
+        None => reason,
     }
 }
 

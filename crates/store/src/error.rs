@@ -70,6 +70,9 @@ pub enum StoreError {
     /// The thread changed between reading and writing: decide again.
     #[error("the thread was changed at the same time")]
     Raced,
+    /// A value that no store can hold, whatever is tried.
+    #[error("{0}")]
+    Unstorable(String),
     /// A stored value that no version of this program writes.
     #[error("the store holds {0}, which no version of inbox writes")]
     Unreadable(String),
@@ -112,6 +115,7 @@ impl From<StoreError> for Refusal {
                 .hint("use the version of inbox that wrote the store, or a later one"),
             StoreError::BadUrl(_) => Refusal::input(message)
                 .hint("inbox --db postgres://user@host:5432/database?schema=inbox is how it is written; INBOX_DB takes the same"),
+            StoreError::Unstorable(_) => Refusal::input(message),
             StoreError::Denied(_) => Refusal::new(Code::Storage, message)
                 .hint("psql -c 'GRANT owner TO role' makes a role a member of the store's owner; whoever makes a store needs 'GRANT CREATE ON DATABASE'"),
             StoreError::Unreachable(_) => Refusal::new(Code::Storage, message)

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::row::ThreadRow;
 use crate::sql;
 use crate::tx::Tx;
-use crate::value::Row;
+use crate::value::{Row, shown};
 
 pub use audit::{Stuck, TopicBacklog};
 pub use share::FLOOD;
@@ -322,7 +322,11 @@ impl Tx<'_> {
 
     /// Says what is wrong with a topic.
     pub fn set_topic_problem(&mut self, topic_no: i64, problem: &str) -> Result<(), StoreError> {
-        self.put(&sql::SET_TOPIC_PROBLEM, &[problem.into(), topic_no.into()])
+        let problem = shown(problem);
+        self.put(
+            &sql::SET_TOPIC_PROBLEM,
+            &[problem.as_ref().into(), topic_no.into()],
+        )
     }
 
     /// Says that nothing is wrong with a topic any more.
@@ -383,13 +387,14 @@ impl Tx<'_> {
         outgoing: &Outgoing,
         problem: Option<&str>,
     ) -> Result<(), StoreError> {
+        let problem = problem.map(shown);
         let params = [
             outgoing.step_id.as_deref().into(),
             outgoing.file.as_deref().into(),
             outgoing.sequence.into(),
             outgoing.tries.into(),
             outgoing.next_at.0.into(),
-            problem.into(),
+            problem.as_deref().into(),
             outgoing.outbox_no.into(),
             outgoing.message.key().into(),
         ];
@@ -444,6 +449,7 @@ impl Tx<'_> {
 
     /// Keeps what was found on a topic.
     pub fn keep_record(&mut self, topic_no: i64, record: &Record) -> Result<(), StoreError> {
+        let reason = record.reason.as_deref().map(shown);
         let params = [
             topic_no.into(),
             record.sequence.into(),
@@ -452,10 +458,27 @@ impl Tx<'_> {
             record.hash.as_str().into(),
             record.state.code().into(),
             record.uid.as_deref().into(),
-            record.reason.as_deref().into(),
+            reason.as_deref().into(),
             record.content.as_str().into(),
         ];
         self.put(&sql::INSERT_RECORD, &params)
+    }
+
+    /// Keeps what stands before others that were judged already. Whether it is new.
+    pub fn keep_late_record(&mut self, topic_no: i64, record: &Record) -> Result<bool, StoreError> {
+        let reason = record.reason.as_deref().map(shown);
+        let params = [
+            topic_no.into(),
+            record.sequence.into(),
+            record.time.as_str().into(),
+            record.payer.as_str().into(),
+            record.hash.as_str().into(),
+            record.state.code().into(),
+            record.uid.as_deref().into(),
+            reason.as_deref().into(),
+            record.content.as_str().into(),
+        ];
+        Ok(self.one_int(&sql::INSERT_LATE_RECORD, &params)?.is_some())
     }
 
     /// What was found on a topic after a message.

@@ -337,6 +337,7 @@ statements! {
         OUTBOX_OF_UID "outbox_of_uid",
         RECORD_OF_UID "record_of_uid",
         INSERT_RECORD "insert_record",
+        INSERT_LATE_RECORD "insert_late_record",
         RECORDS_OF_TOPIC "records_of_topic",
         COUNT_RECORDS "count_records",
         RECORDS_OF_UID "records_of_uid",

@@ -11,7 +11,7 @@ use crate::driver::{Driver, Wrote};
 use crate::error::{Abort, StoreError};
 use crate::row::{self, ThreadRow};
 use crate::sql::{self, Sql};
-use crate::value::{Param, Row};
+use crate::value::{Param, Row, storable};
 
 /// A running transaction.
 pub struct Tx<'a> {
@@ -115,6 +115,7 @@ impl<'a> Tx<'a> {
         sql: &'static Sql,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, StoreError> {
+        storable(params)?;
         self.driver.query(sql, params)
     }
 
@@ -124,6 +125,7 @@ impl<'a> Tx<'a> {
         sql: &'static Sql,
         params: &[Param<'_>],
     ) -> Result<(), StoreError> {
+        storable(params)?;
         self.driver.put(sql, params)
     }
 
@@ -149,6 +151,7 @@ impl<'a> Tx<'a> {
         sql: &'static Sql,
         params: &[Param<'_>],
     ) -> Result<i64, StoreError> {
+        storable(params)?;
         self.driver.insert(sql, params)
     }
 
@@ -163,6 +166,7 @@ impl<'a> Tx<'a> {
         sql: &'static Sql,
         params: &[Param<'_>],
     ) -> Result<(), StoreError> {
+        storable(params)?;
         self.driver.change(sql, params)
     }
 

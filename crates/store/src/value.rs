@@ -1,5 +1,7 @@
 //! The three kinds of values that cross between Rust and either database.
 
+use std::borrow::Cow;
+
 use crate::error::StoreError;
 
 /// A parameter of a statement.
@@ -32,6 +34,25 @@ where
     fn from(value: Option<T>) -> Self {
         value.map_or(Param::Null, Into::into)
     }
+}
+
+/// Refuses what one of the databases cannot hold, before either is asked: both give the same answer, and a value that is never held is no
+/// failure of the store.
+pub(crate) fn storable(params: &[Param<'_>]) -> Result<(), StoreError> {
+    let has_nul = |param: &Param<'_>| matches!(param, Param::Text(text) if text.contains('\0'));
+    if params.iter().any(has_nul) {
+        let problem = "a text has a NUL character, which cannot be stored";
+        return Err(StoreError::Unstorable(problem.into()));
+    }
+    Ok(())
+}
+
+/// A text for people, with a picture in the place of what cannot be stored.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        return text.replace('\0', "\u{2400}").into();
+    }
+    text.into()
 }
 
 /// A value in a row.

@@ -14,6 +14,7 @@ use inbox_hedera::proto::{
 };
 use serde_json::json;
 
+use super::cost::{bill, is_understood};
 use super::{Agent, envelope};
 use crate::told::{Told, named};
 use crate::{Hbar, history, net};
@@ -50,6 +51,8 @@ pub struct Proposal {
     pub said: String,
     /// What it would do, from its bytes.
     pub does: Vec<String>,
+    /// Whether that is all that it would do.
+    pub is_understood: bool,
     /// When it was carried out.
     pub executed_at: Option<Timestamp>,
     /// Whether it was taken back.
@@ -156,13 +159,17 @@ impl Agent<'_> {
             ));
         }
         let facts = self.schedule(proposed.schedule)?;
+        let key = self.net.key().public().told()?;
+        let (mirror, own) = (self.net.mirror(), Some(self.me.account));
+        let bill = bill(mirror, &facts, said.payer, own, Some(&key))?;
         Ok(Proposal {
             topic,
             sequence,
             by: said.payer,
             schedule: proposed.schedule,
             said: proposed.data.as_str().to_owned(),
-            does: describe(&facts.body),
+            is_understood: is_understood(&facts.body),
+            does: bill.does,
             executed_at: facts.executed_at,
             is_deleted: facts.is_deleted,
         })
@@ -186,6 +193,24 @@ impl Agent<'_> {
                 Code::AlreadyExists,
                 format!("schedule {id} {how}"),
             ));
+        }
+        if !proposal.is_understood {
+            return Err(Refusal::new(
+                Code::NotAllowed,
+                format!(
+                    "what schedule {id} takes, and of whom, cannot be told, so it cannot be approved"
+                ),
+            )
+            .hint("inbox hcs reject CONNECTION NUMBER tells the other; dismiss only hides it"));
+        }
+        // What it takes may have changed since it was shown: a topic's fees do.
+        let now = self.proposal(proposal.topic, proposal.sequence)?;
+        if now.does != proposal.does {
+            return Err(Refusal::new(
+                Code::NotAllowed,
+                format!("schedule {id} is not what was shown, and was not signed"),
+            )
+            .hint("inbox hcs approve CONNECTION NUMBER shows what it is now"));
         }
         self.net
             .execute_schedule(Asked::ScheduleSign(ScheduleSignBody {
@@ -222,10 +247,18 @@ pub fn describe(body: &SchedulableBody) -> Vec<String> {
             let topic = submit.topic_id.unwrap_or_default();
             let bytes = submit.message.len();
             let text = String::from_utf8_lossy(&submit.message);
-            vec![format!(
+            let mut lines = vec![format!(
                 "write {bytes} bytes on topic {}: {text:?}",
                 three(topic.shard, topic.realm, topic.num)
-            )]
+            )];
+            if let Some(piece) = &submit.chunk_info {
+                let (number, total) = (piece.number, piece.total);
+                let id = piece.initial_transaction_id.clone().unwrap_or_default();
+                lines.push(format!(
+                    "as piece {number} of {total} of the message that {id} begins"
+                ));
+            }
+            lines
         }
         Some(Schedulable::CryptoCreate(create)) => {
             let balance = i64::try_from(create.initial_balance).unwrap_or(i64::MAX);
@@ -303,13 +336,30 @@ fn transfers(transfer: &CryptoTransferBody) -> Vec<String> {
             format!("{account} {verb} {amount}")
         })
         .collect();
-    lines.extend(transfer.token_transfers.iter().map(|list| {
-        let token = list.token.unwrap_or_default();
-        format!(
-            "{} transfers of token {}",
-            list.transfers.len(),
-            three(token.shard, token.realm, token.num)
-        )
+    // What has one line each in the consoles stands before what has none.
+    let amounts = transfer.transfers.iter().flat_map(|list| &list.amounts);
+    let spent = amounts.filter(|one| one.is_approval);
+    lines.extend(spent.map(|one| {
+        let account = one.account_id.clone().unwrap_or_default();
+        format!("what {account} gives, it gives by an allowance")
     }));
+    for list in &transfer.token_transfers {
+        let token = list.token.unwrap_or_default();
+        let token = three(token.shard, token.realm, token.num);
+        for one in &list.transfers {
+            let account = one.account_id.clone().unwrap_or_default();
+            let verb = if one.amount < 0 { "gives" } else { "gets" };
+            let amount = one.amount.unsigned_abs();
+            let how = if one.is_approval {
+                ", by an allowance"
+            } else {
+                ""
+            };
+            lines.push(format!(
+                "{account} {verb} {amount} of the token {token}{how}"
+            ));
+        }
+        lines.push(format!("the token {token} may have fees of its own"));
+    }
     lines
 }

@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use inbox_core::record::Millis;
+use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{
     ConnectionCreated, CreatedRecord, InboundMessage, Operation, OperatorId, Place, Sequence,
@@ -142,7 +143,8 @@ impl Bridge<'_> {
             Err(reason) => return Ok(went(self.inbox.doubt_connection(row, &reason)?)),
         };
         let name: String = other.profile.display_name.chars().take(100).collect();
-        row.other_name = Some(name).filter(|name| !name.trim().is_empty());
+        row.other_name =
+            Some(visible(&name, false).into_owned()).filter(|name| !name.trim().is_empty());
         (row.tries, row.problem) = (0, None);
         let is_ours = self.inbox.agent_of_account(&row.other)?.is_some();
         let policy = self.inbox.config().ledger.connections.policy(&row.other);

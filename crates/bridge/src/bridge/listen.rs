@@ -6,12 +6,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inbox_core::{Code, Refusal};
-use inbox_hcs::Sequence;
+use inbox_hcs::{Refused, Sequence, TopicId};
 use inbox_hedera::mirror::MessageFacts;
 use inbox_ops::ledger::{Finding, Meaning};
 use inbox_store::{LedgerRecord, RecordState, TopicRow};
 
-use super::reading::Reading;
+use super::doubt::Doubts;
+use super::reading::{Added, Reading};
 use super::{Bridge, Readings, Turn, id_of};
 use crate::told::Told;
 
@@ -42,7 +43,8 @@ pub(super) struct Look {
 impl Look {
     /// Whether there is more to read right away.
     pub(super) fn has_more(&self) -> bool {
-        self.read >= FULL && self.problem.is_none() && !self.is_lost
+        // One of a page is the message that was read before.
+        self.read + 1 >= FULL && self.problem.is_none() && !self.is_lost
     }
 }
 
@@ -101,7 +103,9 @@ impl Bridge<'_> {
     ) -> Vec<Result<Vec<MessageFacts>, Refusal>> {
         let one = |topic: &TopicRow| {
             let seen = readings.get(&topic.topic_no).map_or(0, Reading::seen);
-            let after = u64::try_from(seen).ok().and_then(Sequence::new);
+            // From the last one on, so that it is seen whether that is still the same.
+            let before = seen.saturating_sub(1);
+            let after = u64::try_from(before).ok().and_then(Sequence::new);
             self.mirror.messages(id_of(topic)?, after).told()
         };
         match topics {
@@ -175,9 +179,26 @@ impl Bridge<'_> {
             .remove(&topic_no)
             .unwrap_or_else(|| Reading::at(&look.topic));
         let mut batch: Vec<Finding> = Vec::new();
+        let mut doubts = Doubts::default();
         self.forget_accounts();
+        let page = match reading.anchored(id, page) {
+            Ok(page) => page,
+            Err(refusal) => {
+                readings.insert(topic_no, reading);
+                return Err(refusal);
+            }
+        };
+        if let Err(refusal) = self.must_be_behind(id, &reading) {
+            readings.insert(topic_no, reading);
+            return Err(refusal);
+        }
+        if page.is_empty() && !self.is_sure(id, &mut reading)? {
+            // It is read again at once, from where nothing was put together.
+            (look.read, turn.read) = (FULL, turn.read + 1);
+            return Ok(());
+        }
         for message in page {
-            let added = match reading.add(id, message) {
+            let Added { whole, loose } = match reading.add(id, message) {
                 Ok(added) => added,
                 Err(refusal) => {
                     self.flush(look, &mut batch, &reading, turn)?;
@@ -188,21 +209,26 @@ impl Bridge<'_> {
             look.read += 1;
             turn.read += 1;
             let is_judged = reading.seen() <= look.topic.taken;
-            let (bytes, meaning) = match added {
-                Ok(None) => continue,
-                _ if is_judged => continue,
-                Ok(Some(bytes)) => match self.meaning(&look.topic, &bytes, message) {
-                    Ok(meaning) => (bytes, meaning),
-                    Err(refusal) => {
-                        // It is read again: what was put together with it is not taken in.
-                        self.commit_found(look, &mut batch, turn)?;
-                        return Err(refusal);
-                    }
-                },
-                Err(refused) => (
-                    message.message.clone(),
-                    Meaning::Nothing(RecordState::Unreadable, refused.to_string()),
-                ),
+            let to = reading.cursor();
+            let judged = self.loose(id, loose, &to, &mut doubts).and_then(|late| {
+                let found = match whole {
+                    Ok(None) => None,
+                    _ if is_judged => None,
+                    whole => Some(self.judge(&look.topic, id, whole, message, &mut doubts)?),
+                };
+                Ok((late, found))
+            });
+            let (late, found) = match judged {
+                Ok(judged) => judged,
+                Err(refusal) => {
+                    // It is read again: what was put together with it is not taken in.
+                    self.commit_found(look, &mut batch, turn)?;
+                    return Err(refusal);
+                }
+            };
+            batch.extend(late);
+            let Some((bytes, meaning)) = found else {
+                continue;
             };
             let is_plain = meaning.is_plain();
             if batch.iter().any(|one| meaning.follows(&one.meaning))
@@ -210,12 +236,12 @@ impl Bridge<'_> {
             {
                 return Ok(());
             }
-            let to = reading.cursor();
             let record = record(&reading, message, &bytes);
             batch.push(Finding {
                 to,
                 record,
                 meaning,
+                is_late: false,
             });
             if !is_plain && !self.flush(look, &mut batch, &reading, turn)? {
                 return Ok(());
@@ -225,6 +251,32 @@ impl Bridge<'_> {
             readings.insert(topic_no, reading);
         }
         Ok(())
+    }
+
+    /// What a message means that is whole, or why it is nothing; with its bytes.
+    fn judge(
+        &self,
+        topic: &TopicRow,
+        id: TopicId,
+        whole: Result<Option<Vec<u8>>, Refused>,
+        message: &MessageFacts,
+        doubts: &mut Doubts,
+    ) -> Result<(Vec<u8>, Meaning), Refusal> {
+        let (bytes, meaning) = match whole {
+            Ok(bytes) => {
+                let bytes = bytes.unwrap_or_default();
+                let meaning = self.meaning(topic, &bytes, message)?;
+                (bytes, meaning)
+            }
+            Err(refused) => (
+                message.message.clone(),
+                Meaning::Nothing(RecordState::Unreadable, refused.to_string()),
+            ),
+        };
+        if matches!(meaning, Meaning::Nothing(RecordState::Unreadable, _)) {
+            self.must_mean(id, topic, message, doubts)?;
+        }
+        Ok((bytes, meaning))
     }
 
     /// Takes in a batch, and goes on to where its last message is.
@@ -285,6 +337,11 @@ fn record(reading: &Reading, message: &MessageFacts, bytes: &[u8]) -> LedgerReco
         state: RecordState::Passed,
         uid: None,
         reason: None,
-        content: STANDARD.encode(bytes),
+        content: encoded(bytes),
     }
+}
+
+/// Bytes as a record has them.
+pub(super) fn encoded(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
 }

@@ -1,7 +1,10 @@
 //! What a message on a topic means: believed only if who paid for it is whom it names.
 
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
 use inbox_core::{Code, Refusal};
-use inbox_hcs::{Data, InboundMessage, Operation, Place, read};
+use inbox_hcs::{Data, InboundMessage, Operation, Place, TopicId, read};
 use inbox_hedera::mirror::MessageFacts;
 use inbox_ops::ledger::Meaning;
 use inbox_store::{RecordState, TopicPlace, TopicRow};
@@ -13,6 +16,12 @@ use crate::file;
 
 /// How often a file is read before it is believed that it is broken.
 const LOOKS: usize = 3;
+
+/// How long a file is waited for that a mirror does not give.
+const WAIT: Duration = Duration::from_mins(5);
+
+/// How many files are waited for until those are forgotten that were given up.
+const MOST_WAITS: usize = 1_000;
 
 impl Bridge<'_> {
     pub(super) fn meaning(
@@ -100,10 +109,35 @@ impl Bridge<'_> {
             found = file::get(&self.mirror, topic);
         }
         match found {
-            Ok(found) => Ok(String::from_utf8(found.content)
-                .map_err(|_| format!("the file on {topic} is no text"))),
-            Err(refusal) if refusal.code == Code::Ledger => Err(refusal),
+            Ok(found) => {
+                self.forget_wait(topic);
+                Ok(String::from_utf8(found.content)
+                    .map_err(|_| format!("the file on {topic} is no text")))
+            }
+            Err(refusal) if refusal.code == Code::Ledger => match self.wait_for(topic) {
+                true => Err(refusal),
+                false => Ok(Err(format!(
+                    "{}, for {} minutes",
+                    refusal.message,
+                    WAIT.as_secs() / 60
+                ))),
+            },
             Err(refusal) => Ok(Err(refusal.message)),
         }
+    }
+
+    /// Whether a file that cannot be had now is waited for a while longer. Anybody can name one that never comes, and what stands after the
+    /// name waits with it.
+    fn wait_for(&self, file: TopicId) -> bool {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        if waits.len() >= MOST_WAITS {
+            waits.retain(|_, since| since.elapsed() < WAIT);
+        }
+        waits.entry(file).or_insert_with(Instant::now).elapsed() < WAIT
+    }
+
+    fn forget_wait(&self, file: TopicId) {
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.remove(&file);
     }
 }

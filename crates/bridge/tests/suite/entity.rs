@@ -312,3 +312,31 @@ fn a_bridge_that_runs_makes_topics_and_follows_them() {
         });
     });
 }
+
+#[test]
+fn a_note_that_an_agent_of_the_ledger_is_told_of_is_on_its_entitys_topic_and_fits() {
+    both(|post| {
+        post.settle();
+        post.world.advance_ms(1);
+        for text in ["first", "second"] {
+            let note = json!({ "ref": "task:T-1", "note": text, "notify": ["ben"] });
+            run::<Note>(&post.inbox, "ada", note);
+            post.settle();
+            post.world.advance_ms(1);
+        }
+        assert_eq!(mail_of(&post.inbox, "ben").len(), 2);
+        let mirror = post.stage.network.reader();
+        let report = inbox_bridge::compare::compare(&post.inbox, &mirror, None).unwrap();
+        assert_eq!(report.mismatches, []);
+        // One of which nothing stands there is named by where it should be.
+        let forget = "DELETE FROM records WHERE sequence = 2 AND topic_no = (SELECT topic_no FROM topics WHERE name = 'task:T-1')";
+        inbox_testkit::world::by_sql(post.world.location(), forget);
+        let report = inbox_bridge::compare::compare(&post.inbox, &mirror, None).unwrap();
+        let topic = topic_of(&post, TopicPlace::Entity, "task:T-1").unwrap();
+        let topic = Some(topic.to_string());
+        assert!(!report.mismatches.is_empty());
+        for mismatch in &report.mismatches {
+            assert_eq!(mismatch.topic, topic, "{mismatch:?}");
+        }
+    });
+}

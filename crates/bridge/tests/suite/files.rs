@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use inbox_bridge::verify::verify;
 use inbox_bridge::{Fees, file};
@@ -10,6 +11,7 @@ use inbox_hcs::{Algorithm, FileMemo, Hash, Mime, TopicId};
 use inbox_hedera::key::Algorithm as KeyAlgorithm;
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::proto::CreateTopicBody;
+use serde_json::json;
 
 use crate::stage::{Stage, refused};
 
@@ -126,4 +128,61 @@ fn a_mirror_that_changes_or_drops_a_message_is_caught() {
     });
     let why = refused(verify(&renumbered, topic), Code::VerifyMismatch);
     assert!(why.contains("message 4 follows"), "{why}");
+}
+
+/// A mirror whose topic has no end: every page is full of what is no chunk, and the next one is there.
+fn endless(memo: &str, pages: &'static AtomicUsize) -> Mirror {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = listener.local_addr().unwrap();
+    let memo = memo.to_owned();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let after = head.split_once("gt:").map(|(_, rest)| {
+                let digits = rest.split(' ').next().unwrap();
+                digits.parse::<u64>().unwrap()
+            });
+            let body = match after {
+                None => {
+                    json!({ "memo": memo, "submit_key": null, "custom_fees": { "fixed_fees": [] }, "deleted": false })
+                }
+                Some(after) => {
+                    pages.fetch_add(1, Ordering::SeqCst);
+                    let one = |number: u64| {
+                        json!({
+                            "topic_id": "0.0.7", "sequence_number": number, "payer_account_id": "0.0.2", "chunk_info": null,
+                            "consensus_timestamp": format!("{}.000000001", 1_700_000_000 + number),
+                            "message": "eA==", "running_hash": "eA==",
+                        })
+                    };
+                    let messages: Vec<_> = (after + 1..=after + 100).map(one).collect();
+                    json!({ "messages": messages })
+                }
+            };
+            let (body, close) = (body.to_string(), "connection: close");
+            let length = body.len();
+            write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{close}\r\n\r\n{body}").unwrap();
+        }
+    });
+    Mirror::new(&format!("http://{here}"))
+}
+
+#[test]
+fn a_file_without_end_is_given_up_at_its_bound() {
+    static PAGES: AtomicUsize = AtomicUsize::new(0);
+    let memo = FileMemo {
+        hash: Hash::of(b"never"),
+        algorithm: Algorithm::Brotli,
+    };
+    let mirror = endless(&memo.to_string(), &PAGES);
+    let topic = "0.0.7".parse().unwrap();
+    let why = refused(file::get(&mirror, topic), Code::InvalidWire);
+    assert!(why.contains("more than 4096 messages"), "{why}");
+    assert!(PAGES.load(Ordering::SeqCst) <= 42);
 }

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod bills;
+#[cfg(test)]
 mod compare;
 #[cfg(test)]
 mod connections;
@@ -34,6 +36,8 @@ mod once;
 #[cfg(test)]
 mod parties;
 #[cfg(test)]
+mod poison;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod proposals;
@@ -43,6 +47,8 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod rewound;
 #[cfg(test)]
 mod roster;
 #[cfg(test)]

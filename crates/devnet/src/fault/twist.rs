@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::take;
 
@@ -25,11 +25,15 @@ pub enum Twist {
     Fail,
     /// A page for people stands in for the answer.
     Html,
+    /// A list of messages is left out.
+    Bare,
+    /// A list of messages has a whole one as the first piece of another.
+    Pieces,
 }
 
 impl Twist {
     /// Every way.
-    pub const ALL: [Twist; 8] = [
+    pub const ALL: [Twist; 10] = [
         Twist::Drop,
         Twist::Repeat,
         Twist::Reorder,
@@ -38,6 +42,8 @@ impl Twist {
         Twist::Limit,
         Twist::Fail,
         Twist::Html,
+        Twist::Bare,
+        Twist::Pieces,
     ];
 
     /// Its word.
@@ -51,6 +57,8 @@ impl Twist {
             Twist::Limit => "limit",
             Twist::Fail => "fail",
             Twist::Html => "html",
+            Twist::Bare => "bare",
+            Twist::Pieces => "pieces",
         }
     }
 }
@@ -78,6 +86,24 @@ impl Twists {
         let Some(Value::Array(messages)) = answer.get_mut("messages") else {
             return;
         };
+        if self.is_due(Twist::Bare) {
+            answer["messages"] = Value::Null;
+            return;
+        }
+        let whole = messages.last_mut();
+        if let Some(whole) = whole.filter(|last| last["chunk_info"].is_null())
+            && self.is_due(Twist::Pieces)
+        {
+            whole["chunk_info"] = json!({
+                "initial_transaction_id": {
+                    "account_id": whole["payer_account_id"], "nonce": 0, "scheduled": false,
+                    "transaction_valid_start": whole["consensus_timestamp"],
+                },
+                "number": 1,
+                "total": 2,
+            });
+            return;
+        }
         let place = messages.len() / 2;
         if place == 0 {
             return;

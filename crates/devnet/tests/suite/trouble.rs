@@ -81,7 +81,7 @@ async fn trouble_is_asked_for_over_http_and_what_is_set_is_answered() {
     assert_eq!(status, 200);
     let wanted = json!({
         "busy": 2, "lose": 0, "late": 0, "slow": "0ms", "lag": "60000ms", "drop": 0, "repeat": 0,
-        "reorder": 0, "other": 0, "cut": 0, "limit": 0, "fail": 0, "html": 0,
+        "reorder": 0, "other": 0, "cut": 0, "limit": 0, "fail": 0, "html": 0, "bare": 0, "pieces": 0,
     });
     assert_eq!(set, wanted);
     for wanted in [Code::Busy, Code::Busy, Code::Ok] {
@@ -169,6 +169,6 @@ async fn a_wrong_wish_for_trouble_is_refused_and_changes_nothing() {
     assert_eq!(set["busy"], 0);
     assert_eq!(
         client.devnet.faults().to_string(),
-        "busy=0 lose=0 late=0 slow=0ms lag=0ms drop=0 repeat=0 reorder=0 other=0 cut=0 limit=0 fail=0 html=0"
+        "busy=0 lose=0 late=0 slow=0ms lag=0ms drop=0 repeat=0 reorder=0 other=0 cut=0 limit=0 fail=0 html=0 bare=0 pieces=0"
     );
 }

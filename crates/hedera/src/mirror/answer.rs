@@ -44,6 +44,12 @@ impl<'a> Answer<'a> {
         found.into_iter().flatten()
     }
 
+    /// A list that must be there: who leaves it out does not say that it is empty.
+    pub(super) fn must_list(&self, field: &str) -> Result<&'a [Value], MirrorError> {
+        let found = self.value.pointer(field).and_then(Value::as_array);
+        found.map(Vec::as_slice).ok_or_else(|| self.wrong(field))
+    }
+
     pub(super) fn key(&self, field: &str) -> Result<Option<Key>, MirrorError> {
         match self.value.pointer(field) {
             None | Some(Value::Null) => Ok(None),

@@ -31,7 +31,8 @@ impl Mirror {
             value: &found,
         };
         let exempt = answer.list("/fee_exempt_key_list");
-        let fees = answer.list("/custom_fees/fixed_fees");
+        // Without a list, any fee would be taken for none, and paid without a limit.
+        let fees = answer.must_list("/custom_fees/fixed_fees")?.iter();
         Ok(Some(TopicFacts {
             memo: answer.text("/memo")?.to_owned(),
             admin_key: answer.key("/admin_key")?,
@@ -179,7 +180,7 @@ impl Mirror {
         };
         let named = format!("{payer}-{}-{:09}", start.seconds, start.nanos);
         let mut facts = Vec::new();
-        for value in answer.list("/transactions").take(PAGE) {
+        for value in answer.must_list("/transactions")?.iter().take(PAGE) {
             let one = Answer { path: &path, value };
             if one.text("/transaction_id")? != named
                 || value["scheduled"].as_bool() != Some(id.scheduled)
@@ -226,7 +227,7 @@ impl Mirror {
             path: &path,
             value: &found,
         };
-        let Some(value) = answer.list("/transactions").next() else {
+        let Some(value) = answer.must_list("/transactions")?.first() else {
             return Ok(None);
         };
         let facts = Answer { path: &path, value }.transaction()?;
@@ -248,7 +249,7 @@ impl Mirror {
 fn page(answer: &Answer<'_>, id: TopicId, after: u64) -> Result<Vec<MessageFacts>, MirrorError> {
     let mut messages = Vec::new();
     let mut last = after;
-    for value in answer.list("/messages").take(PAGE) {
+    for value in answer.must_list("/messages")?.iter().take(PAGE) {
         let one = Answer {
             path: answer.path,
             value,

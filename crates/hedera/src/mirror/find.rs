@@ -19,7 +19,7 @@ impl Mirror {
             path: &path,
             value: &found,
         };
-        let Some(value) = answer.list("/accounts").next() else {
+        let Some(value) = answer.must_list("/accounts")?.first() else {
             return Ok(None);
         };
         let one = Answer { path: &path, value };
@@ -36,7 +36,7 @@ impl Mirror {
             path,
             value: &found,
         };
-        let Some(value) = answer.list("/transactions").next() else {
+        let Some(value) = answer.must_list("/transactions")?.first() else {
             return Ok(None);
         };
         let one = Answer { path, value };

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
-use inbox_core::{Agent, AgentName, Auth, Code, Message, MessageId, Mode, Refusal, Thread};
+use inbox_core::{
+    Agent, AgentName, Auth, Code, Entity, Label, Message, MessageId, Mode, Refusal, Thread,
+};
 use inbox_store::{Abort, LedgerRecord, StoreError, Stuck, TopicBacklog, TopicPlace, TopicRow, Tx};
 use serde_json::Value;
 
+use super::tell::place;
 use super::travelling;
 use crate::call::{Inbox, thread};
+use crate::note::thread_of;
 
 /// How many messages are looked at in one transaction.
 const AT_ONCE: i64 = 200;
@@ -207,6 +211,37 @@ fn opens_connection(tx: &mut Tx<'_>, message: &Message) -> Result<bool, Abort> {
     Ok(tx.topic(TopicPlace::Connection, topic)?.is_some())
 }
 
+/// Whether a topic that was there when a message was written has it not, and the message does not wait for it.
+fn is_nowhere(tx: &mut Tx<'_>, topic: &TopicRow, kept: &Kept) -> Result<bool, Abort> {
+    let message = &kept.message;
+    if topic.topic.is_none()
+        || !tx.was_there(topic.topic_no, message.created_at)?
+        || tx.is_waiting(message.message_id, topic.topic_no)?
+    {
+        return Ok(false);
+    }
+    let records = tx.records_of(&message.uid, MOST_RECORDS)?;
+    let mut records = records.iter();
+    Ok(!records.any(|(row, _)| row.topic_no == topic.topic_no))
+}
+
+/// The entity on which a message is a note: by its sort, in the thread of the notes there.
+fn noted_on(tx: &mut Tx<'_>, kept: &Kept) -> Result<Option<Entity>, Abort> {
+    let (Some(ref_type), Some(ref_id)) = (kept.thread.ref_type, &kept.thread.ref_id) else {
+        return Ok(None);
+    };
+    if kept.message.message_type != Some(format!("{ref_type}.note")) {
+        return Ok(None);
+    }
+    let Ok(ref_id) = ref_id.parse::<Label>() else {
+        return Ok(None);
+    };
+    let entity = Entity { ref_type, ref_id };
+    let notes = thread_of(tx, &entity)?;
+    let is_there = notes.is_some_and(|row| row.thread.thread_id == kept.thread.thread_id);
+    Ok(is_there.then_some(entity))
+}
+
 /// Messages between agents on the ledger that are neither there nor on their way; and where to go on.
 fn went_nowhere(tx: &mut Tx<'_>, after: i64) -> Result<(Vec<Stray>, Option<i64>), Abort> {
     let page = tx.messages_of_hearers(after, AT_ONCE)?;
@@ -231,6 +266,17 @@ fn went_nowhere(tx: &mut Tx<'_>, after: i64) -> Result<(Vec<Stray>, Option<i64>)
         if message.auth == Auth::Ledger || !hearers.contains_key(&message.from_agent) {
             continue;
         }
+        // A note stands on its entity's topic, whoever is told of it.
+        if let Some(entity) = noted_on(tx, &kept)? {
+            if let Some((name, _)) = place(tx, &entity)?
+                && let Some(topic) = tx.topic(TopicPlace::Entity, &name)?
+                && is_nowhere(tx, &topic, &kept)?
+            {
+                let topic = Some(topic);
+                found.push(Stray { kept, topic });
+            }
+            continue;
+        }
         for address in &message.to {
             let name = address
                 .bare_name()
@@ -241,16 +287,7 @@ fn went_nowhere(tx: &mut Tx<'_>, after: i64) -> Result<(Vec<Stray>, Option<i64>)
             else {
                 continue;
             };
-            if !tx.was_there(topic.topic_no, message.created_at)?
-                || tx.is_waiting(id, topic.topic_no)?
-            {
-                continue;
-            }
-            let records = tx.records_of(&message.uid, MOST_RECORDS)?;
-            if !records
-                .iter()
-                .any(|(row, _)| row.topic_no == topic.topic_no)
-            {
+            if is_nowhere(tx, topic, &kept)? {
                 found.push(Stray {
                     kept: kept.clone(),
                     topic: Some(topic.clone()),

@@ -50,11 +50,12 @@ impl Inbox {
             return Ok(());
         }
         limit::required("the note", &noted.text, limit::NOTE)?;
+        limit::bytes("the note's type", &noted.event, limit::LABEL)?;
         let mut message = NewMessage::saying(Kind::Event, first_line(&noted.text), Auth::Ledger);
         message.body.clone_from(&noted.text);
         message.message_type = Some(noted.event.clone());
         message.priority = noted.priority;
-        message.created_at = noted.written_at;
+        message.created_at = noted.written_at.and_then(hear::plausible);
         message.uid = Some(uid);
         let mut unknown = Vec::new();
         for name in noted.notify.iter().take(limit::ADDRESSES) {

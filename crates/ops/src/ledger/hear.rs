@@ -2,6 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
+use inbox_core::text::quoted;
 use inbox_core::{
     Address, AgentName, Auth, Code, Entity, Kind, Label, Message, Priority, RefType, Refusal, limit,
 };
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::step::step;
 use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra, follow_entity};
 use crate::call::{Inbox, thread};
-use crate::{deliver, typed};
+use crate::{content, deliver, exchange, typed};
 
 impl Inbox {
     pub(super) fn hear(
@@ -24,7 +25,7 @@ impl Inbox {
         from: &AgentName,
         wire: &Value,
     ) -> Result<(), Abort> {
-        let uid = text(wire, UID)?;
+        let uid = uuid(wire)?;
         record.uid = Some(uid.clone());
         let Some(id) = tx.message_by_uid(&uid)? else {
             self.materialise(tx, topic, from, wire, &uid)?;
@@ -70,6 +71,7 @@ impl Inbox {
         extra::take(wire, &mut message);
         message.uid = Some(uid.to_owned());
         message.created_at = time(wire);
+        must_fit(&message)?;
         message.to = vec![Address::from_stored(&topic.name)?];
         deliver::address(tx, self.config(), &mut message, None)?;
         let priority = match wire.get(PRIORITY) {
@@ -138,7 +140,7 @@ pub(super) fn put_down(
     from: &AgentName,
     wire: &Value,
 ) -> Result<(), Abort> {
-    let uid = text(wire, UID)?;
+    let uid = uuid(wire)?;
     record.uid = Some(uid.clone());
     match tx.message_of_uid(&uid)? {
         None => {
@@ -154,13 +156,43 @@ pub(super) fn put_down(
     Ok(())
 }
 
-fn text(wire: &Value, key: &str) -> Result<String, Refusal> {
-    let found = wire.get(key).and_then(Value::as_str).map(str::to_owned);
-    found.ok_or_else(|| Refusal::new(Code::InvalidWire, format!("the Wire has no {key}")))
+/// The UUID of what a Wire is. Views and indexes stand on it being one, whoever wrote it.
+fn uuid(wire: &Value) -> Result<String, Refusal> {
+    let Some(text) = wire.get(UID).and_then(Value::as_str) else {
+        return Err(Refusal::new(
+            Code::InvalidWire,
+            format!("the Wire has no {UID}"),
+        ));
+    };
+    let uid = exchange::own_uid("", text);
+    if uid != text.to_ascii_lowercase() {
+        let text = quoted(text);
+        return Err(Refusal::new(
+            Code::InvalidWire,
+            format!("the Wire's {UID} is {text}, which is no UUID"),
+        ));
+    }
+    Ok(uid)
+}
+
+/// What came from elsewhere keeps to what is kept here: what is larger or deeper could be written and not be read again.
+fn must_fit(message: &NewMessage) -> Result<(), Refusal> {
+    limit::bytes("the body", &message.body, limit::BODY)?;
+    if let Some(word) = &message.message_type {
+        limit::bytes("the message type", word, limit::LABEL)?;
+    }
+    content::json_size("the payload", &message.payload_json)?;
+    content::json_size("the context", &message.context)
 }
 
 pub(super) fn time(wire: &Value) -> Option<Millis> {
     let text = wire.get("ts").and_then(Value::as_str)?;
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(Millis(time.as_millisecond()))
+    plausible(text.parse().ok()?)
+}
+
+/// A time that another gives, if a store's views can show it; otherwise it is as if none were given.
+pub(super) fn plausible(time: Millis) -> Option<Millis> {
+    /// The end of the year 9999.
+    const LAST: i64 = 253_402_300_799_999;
+    (0..=LAST).contains(&time.0).then_some(time)
 }

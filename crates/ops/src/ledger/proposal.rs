@@ -80,9 +80,15 @@ impl Inbox {
                 for line in does.lines() {
                     body.push_str(&format!("- {line}\n"));
                 }
-                if let Some(amount) = row.amount.filter(|amount| *amount > 0) {
-                    let amount = Tinybars(amount);
-                    body.push_str(&format!("\nIt takes at most {amount} ℏ of {agent}.\n"));
+                match row.amount.map(Tinybars) {
+                    Some(Tinybars(..=0)) => {}
+                    Some(amount) => {
+                        body.push_str(&format!("\nIt takes at most {amount} ℏ of {agent}.\n"));
+                    }
+                    None => {
+                        let unbound = format!("\nHow much it takes of {agent} has no bound.\n");
+                        body.push_str(&unbound);
+                    }
                 }
             }
             None => {

@@ -100,7 +100,8 @@ fn time_of(record: &LedgerRecord) -> Option<Millis> {
     let (seconds, nanos) = record.time.split_once('.')?;
     let seconds: i64 = seconds.parse().ok()?;
     let nanos: i64 = nanos.parse().ok()?;
-    Some(Millis(seconds.checked_mul(1_000)? + nanos / 1_000_000))
+    let millis = seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)?;
+    hear::plausible(Millis(millis))
 }
 
 /// Which of the rows of one topic are of agents that did not say it themselves.

@@ -121,7 +121,10 @@ pub(crate) fn follow_entity(
 
 /// The topic of an entity: its name, and its id where the entity is a topic itself. None where that topic is an agent's own: what is said
 /// of a task has no place there.
-fn place(tx: &mut Tx<'_>, entity: &Entity) -> Result<Option<(String, Option<String>)>, Abort> {
+pub(super) fn place(
+    tx: &mut Tx<'_>,
+    entity: &Entity,
+) -> Result<Option<(String, Option<String>)>, Abort> {
     let id = entity.ref_id.as_str();
     if !is_topic(id) {
         return Ok(Some((entity.to_string(), None)));

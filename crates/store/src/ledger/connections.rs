@@ -7,7 +7,7 @@ use super::{RecordState, TopicRow, read_topic};
 use crate::error::StoreError;
 use crate::sql;
 use crate::tx::Tx;
-use crate::value::Row;
+use crate::value::{Row, shown};
 
 /// Who asked for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,6 +204,7 @@ impl Tx<'_> {
     pub fn keep_connection(&mut self, new: &NewConnection<'_>) -> Result<bool, StoreError> {
         let agent_no = self.ensure_agent(new.agent)?;
         let now = self.now().0;
+        let memo = new.memo.map(shown);
         let params = [
             agent_no.into(),
             new.inbound.into(),
@@ -212,7 +213,7 @@ impl Tx<'_> {
             new.state.code().into(),
             new.other.into(),
             new.other_inbound.into(),
-            new.memo.into(),
+            memo.as_deref().into(),
             new.topic.into(),
             now.into(),
         ];
@@ -221,11 +222,14 @@ impl Tx<'_> {
 
     /// Writes down where a connection stands, from how it was. Whether it was still so.
     pub fn set_connection(&mut self, row: &mut ConnectionRow) -> Result<bool, StoreError> {
+        // What others call themselves and say is for people to see, and must not stand in the way of the rest.
+        let [name, memo, reason, problem] = [&row.other_name, &row.memo, &row.reason, &row.problem]
+            .map(|text| text.as_deref().map(shown));
         let params = [
             row.state.code().into(),
             row.other_inbound.as_deref().into(),
-            row.other_name.as_deref().into(),
-            row.memo.as_deref().into(),
+            name.as_deref().into(),
+            memo.as_deref().into(),
             row.topic.as_deref().into(),
             row.confirmed.into(),
             row.reached.into(),
@@ -234,10 +238,10 @@ impl Tx<'_> {
             row.step.as_deref().into(),
             row.step_id.as_deref().into(),
             row.decided_by.as_deref().into(),
-            row.reason.as_deref().into(),
+            reason.as_deref().into(),
             row.tries.into(),
             row.next_at.0.into(),
-            row.problem.as_deref().into(),
+            problem.as_deref().into(),
             row.connection_no.into(),
             row.rev.into(),
         ];
@@ -329,9 +333,10 @@ impl Tx<'_> {
         state: RecordState,
         reason: &str,
     ) -> Result<(), StoreError> {
+        let reason = shown(reason);
         let params = [
             state.code().into(),
-            reason.into(),
+            reason.as_ref().into(),
             topic_no.into(),
             sequence.into(),
         ];

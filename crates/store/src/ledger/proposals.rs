@@ -6,7 +6,7 @@ use inbox_core::{AgentName, ThreadId};
 use crate::error::StoreError;
 use crate::sql;
 use crate::tx::Tx;
-use crate::value::Row;
+use crate::value::{Row, shown};
 
 /// Where a proposal stands. Those with which something is to be done come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,12 +138,13 @@ impl Tx<'_> {
         said: &str,
     ) -> Result<bool, StoreError> {
         let now = self.now().0;
+        let said = shown(said);
         let params = [
             connection_no.into(),
             sequence.into(),
             schedule.into(),
             proposer.into(),
-            said.into(),
+            said.as_ref().into(),
             ProposalState::Found.code().into(),
             now.into(),
         ];
@@ -152,6 +153,7 @@ impl Tx<'_> {
 
     /// Writes down where a proposal stands, from how it was. Whether it was still so.
     pub fn set_proposal(&mut self, row: &mut ProposalRow) -> Result<bool, StoreError> {
+        let [reason, problem] = [&row.reason, &row.problem].map(|text| text.as_deref().map(shown));
         let params = [
             row.state.code().into(),
             row.sort.as_deref().into(),
@@ -160,10 +162,10 @@ impl Tx<'_> {
             row.thread.map(ThreadId::key).into(),
             row.step_id.as_deref().into(),
             row.decided_by.as_deref().into(),
-            row.reason.as_deref().into(),
+            reason.as_deref().into(),
             row.tries.into(),
             row.next_at.0.into(),
-            row.problem.as_deref().into(),
+            problem.as_deref().into(),
             row.proposal_no.into(),
             row.rev.into(),
         ];

@@ -8,6 +8,7 @@ use crate::apply::random;
 use crate::error::StoreError;
 use crate::sql;
 use crate::tx::Tx;
+use crate::value::shown;
 
 /// Something that is to be said on a topic and is not a message's own Wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,10 +93,11 @@ impl Tx<'_> {
         next_at: Millis,
         problem: &str,
     ) -> Result<(), StoreError> {
+        let problem = shown(problem);
         let params = [
             (outgoing.tries + 1).into(),
             next_at.0.into(),
-            problem.into(),
+            problem.as_ref().into(),
             outgoing.outbox_no.into(),
             outgoing.message.key().into(),
         ];

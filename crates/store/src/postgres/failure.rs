@@ -64,6 +64,11 @@ impl Failure {
                 // A lock, or a statement that ran into its time limit.
                 "55P03" | "57014" => StoreError::Busy(self.words()),
                 "42501" => StoreError::Denied(self.words()),
+                // A character that it does not have, a number out of its range, a row that its indexes do not take: never, however
+                // often it is tried.
+                "22021" | "22P05" | "22003" | "22008" | "54000" => {
+                    StoreError::Unstorable(self.words())
+                }
                 _ => StoreError::Database(self.words()),
             },
             _ => StoreError::Database(self.words()),

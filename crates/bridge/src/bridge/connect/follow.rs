@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use inbox_core::record::Millis;
+use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{
-    CloseMethod, ClosedRecord, CreatedRecord, Operation, OperatorId, Place, TopicId, read,
+    Assembler, CloseMethod, ClosedRecord, CreatedRecord, Operation, OperatorId, Place, TopicId,
+    read,
 };
 use inbox_hedera::key::PublicKey;
 use inbox_hedera::proto::{Key, KeyKind};
@@ -47,30 +49,45 @@ impl Bridge<'_> {
         let own = self.inbox.agent_account(&row.agent)?.unwrap_or_default();
         let request = sequence(row.request)?;
         let after = sequence(row.reached.max(row.request))?;
-        let (mut found, mut seen) = (None, 0);
-        history::messages(&self.mirror, topic, Some(after), |said| {
-            seen += 1;
-            row.reached = i64::try_from(said.sequence.get()).unwrap_or(i64::MAX);
-            if let Ok((Operation::ConnectionCreated(created), _)) =
-                read(&said.bytes, Place::Inbound)
+        let (mut found, mut seen, mut last) = (None, 0, after);
+        // Only who was asked can answer: messages that others begin and never end hold up nothing.
+        let mut assembler = Assembler::default();
+        history::pieces(&self.mirror, topic, Some(after), |message| {
+            if message.sequence.get() != last.get() + 1 {
+                let (found, last) = (message.sequence, last.get());
+                let problem = format!("message {found} of {topic} follows {last} on the mirror");
+                return Err(Refusal::new(Code::Ledger, problem));
+            }
+            (seen, last) = (seen + 1, message.sequence);
+            if message.payer == operator.account
+                && let Ok(Some(whole)) = assembler.add_at(
+                    (message.sequence, message.time),
+                    message.payer,
+                    history::piece(message),
+                    &message.message,
+                )
+                && let Ok((Operation::ConnectionCreated(created), _)) =
+                    read(&whole.bytes, Place::Inbound)
                 && created.connection == request
-                && said.payer == operator.account
                 && created.operator.account == operator.account
                 && created.connected_account.to_string() == own
             {
-                found = Some((created.connection_topic, said.sequence));
+                found = Some((created.connection_topic, whole.last));
                 return Ok(ControlFlow::Break(()));
             }
-            let is_enough = seen >= MOST_READ;
-            Ok(if is_enough {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            Ok(match seen >= MOST_READ {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             })
         })?;
+        let done = assembler
+            .first_open()
+            .map_or(last.get(), |open| open.get() - 1);
+        row.reached = row.reached.max(i64::try_from(done).unwrap_or(i64::MAX));
         if row.other_name.is_none() {
             let name = peer(&self.mirror, operator.account)?.profile.display_name;
-            row.other_name = Some(name.chars().take(100).collect());
+            let name: String = name.chars().take(100).collect();
+            row.other_name = Some(visible(&name, false).into_owned());
         }
         (row.tries, row.problem) = (0, None);
         let Some((made, confirmed)) = found else {

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use inbox_core::record::Millis;
 use inbox_core::{Code, Refusal};
-use inbox_hcs::{AccountId, Message, Operation, OperatorId, ScheduleId, TopicId};
+use inbox_hcs::{Message, Operation, OperatorId, ScheduleId, TopicId};
 use inbox_hedera::mirror::{MirrorError, ScheduleFacts};
 use inbox_hedera::proto::{
     Code as Outcome, Data as Asked, Schedulable, SchedulableBody, ScheduleSignBody,
@@ -17,7 +17,7 @@ use serde_json::json;
 use super::super::{Bridge, Turn};
 use super::step::{Act, Undone};
 use super::{MOST, Went, kept, pause, went};
-use crate::agent::{REJECTED, describe, envelope};
+use crate::agent::{Bill, REJECTED, bill, envelope, is_understood};
 use crate::told::Told;
 
 /// How long a schedule lives that does not say it, in seconds.
@@ -28,7 +28,7 @@ enum Known {
     Schedule(Box<ScheduleFacts>),
     /// There is none.
     Missing,
-    /// Its bytes hold more than is known here.
+    /// Its bytes hold more than is known here, or take of somebody whom only the network can name.
     Undecodable,
 }
 
@@ -93,7 +93,8 @@ impl Bridge<'_> {
     fn schedule(&self, row: &ProposalRow) -> Result<Known, Refusal> {
         let id: ScheduleId = kept(&row.schedule)?;
         match self.mirror.schedule(id) {
-            Ok(Some(facts)) => Ok(Known::Schedule(Box::new(facts))),
+            Ok(Some(facts)) if is_understood(&facts.body) => Ok(Known::Schedule(Box::new(facts))),
+            Ok(Some(_)) => Ok(Known::Undecodable),
             Ok(None) => Ok(Known::Missing),
             Err(MirrorError::Form { field, .. }) if field == "/transaction_body" => {
                 Ok(Known::Undecodable)
@@ -122,14 +123,27 @@ impl Bridge<'_> {
             let said = format!("was proposed by {}, and {how}", row.proposer);
             return self.report(row, connection, state, &said);
         }
-        let own = self.inbox.agent_account(&row.agent)?.unwrap_or_default();
+        let bill = self.bill(row, &facts)?;
         row.sort = Some(sort(&facts.body).to_owned());
-        row.amount = Some(cost(&facts, &own));
-        row.does = Some(describe(&facts.body).join("\n"));
+        row.amount = bill.most;
+        row.does = Some(bill.does.join("\n"));
         let asked = self
             .inbox
             .ask_about_proposal(row, connection, &seen(&facts))?;
         Ok(went(asked))
+    }
+
+    /// What a schedule would do, and what it takes of the agent that is asked.
+    fn bill(&self, row: &ProposalRow, facts: &ScheduleFacts) -> Result<Bill, Refusal> {
+        let own = self.inbox.agent_account(&row.agent)?;
+        let own = own.as_deref().map(kept).transpose()?;
+        let key = match self.speaker(&row.agent) {
+            Ok(speaker) => Some(speaker.net.key().public().told()?),
+            Err(refusal) if refusal.code == Code::Ledger => return Err(refusal),
+            // Another bridge has its key.
+            Err(_) => None,
+        };
+        bill(&self.mirror, facts, kept(&row.proposer)?, own, key.as_ref())
     }
 
     fn report(
@@ -174,7 +188,9 @@ impl Bridge<'_> {
                 let said = format!("was not signed: it {how}");
                 return Ok(self.report(row, connection, state, &said)?);
             }
-            if row.does.as_deref() != Some(&describe(&facts.body).join("\n")) {
+            // A topic's fees may have changed since, and are in it.
+            let now = self.bill(row, &facts)?;
+            if row.does.as_deref() != Some(&now.does.join("\n")) || row.amount != now.most {
                 let said = "is not what was shown, and was not signed";
                 return Ok(self.report(row, connection, ProposalState::Gone, said)?);
             }
@@ -304,28 +320,4 @@ fn sort(body: &SchedulableBody) -> &'static str {
         Some(Schedulable::ScheduleDelete(_)) => "schedule.delete",
         None => "nothing",
     }
-}
-
-/// What it takes of an account at the most, in tinybars: what it gives, and the network's fee where it pays that.
-fn cost(facts: &ScheduleFacts, account: &str) -> i64 {
-    let is_own = |id: Option<AccountId>| id.is_some_and(|id| id.to_string() == account);
-    let given: i64 = match &facts.body.data {
-        Some(Schedulable::CryptoTransfer(transfer)) => {
-            let amounts = transfer.transfers.iter().flat_map(|list| &list.amounts);
-            amounts
-                .filter(|one| one.amount < 0)
-                .filter(|one| is_own(one.account_id.clone().and_then(|id| id.id())))
-                .fold(0, |sum: i64, one| sum.saturating_sub(one.amount))
-        }
-        Some(Schedulable::CryptoCreate(create)) if is_own(Some(facts.payer)) => {
-            i64::try_from(create.initial_balance).unwrap_or(i64::MAX)
-        }
-        _ => 0,
-    };
-    let fee = if is_own(Some(facts.payer)) {
-        i64::try_from(facts.body.transaction_fee).unwrap_or(i64::MAX)
-    } else {
-        0
-    };
-    given.saturating_add(fee)
 }
