@@ -33,13 +33,48 @@ pub fn first_line(text: &str) -> &str {
     }
 }
 
-/// A value as a message quotes it: its beginning, in quotes, with nothing active in it.
+/// A value as a message quotes it: its beginning, in quotes, with nothing active in it. What looks like a secret in the wrong place is
+/// not repeated.
 pub fn quoted(value: &str) -> String {
     const MOST: usize = 100;
+    if is_secret(value) {
+        return format!("a text that may be a secret ({} bytes)", value.len());
+    }
     match value.char_indices().nth(MOST) {
         Some((end, _)) => format!("{:?}… ({} bytes)", &value[..end], value.len()),
         None => format!("{value:?}"),
     }
+}
+
+/// Whether a text has something in it that only its owner should see: a lease, a token, a private key, a password in a URL.
+pub fn is_secret(text: &str) -> bool {
+    // As long as 32 bytes are, which is what keys have.
+    const DIGITS: usize = 64;
+    let lower = text.to_ascii_lowercase();
+    let after = |mark: &str, least: usize| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        lower.match_indices(mark).any(|(at, _)| {
+            lower[at + mark.len()..]
+                .chars()
+                .take_while(|c| is_part(*c))
+                .count()
+                >= least
+        })
+    };
+    let has_login = || {
+        let (_, rest) = lower.split_once("://")?;
+        let (login, _) = rest.split_once('@')?;
+        login
+            .split_once(':')
+            .filter(|(_, password)| !password.is_empty())
+    };
+    after("lse_", 5)
+        || after("inbox_", 20)
+        || lower.contains("private key-----")
+        || lower
+            .split(|c: char| !c.is_ascii_hexdigit())
+            .any(|digits| digits.len() >= DIGITS)
+        || has_login().is_some()
 }
 
 /// Whether a character acts on the terminal or on the direction of the text around it, or hides.
