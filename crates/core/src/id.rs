@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Code, Refusal};
+use crate::text::quoted;
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -77,7 +78,7 @@ macro_rules! id_type {
                     .ok_or_else(|| {
                         Refusal::new(
                             Code::InvalidInput,
-                            format!(concat!("{:?} is not a ", $noun, " id"), text),
+                            format!(concat!("{} is not a ", $noun, " id"), quoted(text)),
                         )
                         .hint(concat!("a ", $noun, " id looks like ", $prefix, "7k"))
                     })

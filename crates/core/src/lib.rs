@@ -27,3 +27,9 @@ pub use roster::{Agent, Session, Token};
 pub use word::{
     AgentKind, Auth, Door, EventType, Kind, Priority, RefType, Scope, SessionState, Status, Step,
 };
+
+#[cfg(test)]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
+#[cfg(test)]
+mod properties;

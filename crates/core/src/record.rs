@@ -199,9 +199,10 @@ impl std::fmt::Display for Millis {
 impl std::str::FromStr for Millis {
     type Err = crate::error::Refusal;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse::<Timestamp>()
-            .map(Millis::from)
-            .map_err(|_| crate::error::Refusal::input(format!("{text:?} is not an RFC 3339 time")))
+        text.parse::<Timestamp>().map(Millis::from).map_err(|_| {
+            let shown = crate::text::quoted(text);
+            crate::error::Refusal::input(format!("{shown} is not an RFC 3339 time"))
+        })
     }
 }
 
@@ -228,7 +229,8 @@ pub fn message_uid(created_at: Millis, entry: i64, random: i64) -> String {
 /// for a UUID that was not made here.
 pub fn uid_parts(uid: &str) -> Option<(Millis, i64, i64)> {
     let hex: String = uid.split('-').collect();
-    if hex.len() != 32 || !hex.is_ascii() || &hex[12..13] != "7" {
+    let is_hex = hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if hex.len() != 32 || !is_hex || &hex[12..13] != "7" {
         return None;
     }
     let part = |range: std::ops::Range<usize>| u64::from_str_radix(&hex[range], 16).ok();
@@ -274,6 +276,7 @@ mod tests {
             "01a1e48c-6cb2-7029-9390-447f9972ebd",
             "01a1e48c-6cb2-8029-9390-447f9972ebd3",
             "5e8fd7d8-3c3e-4b5e-9f1a-000000000000",
+            "+1a1e48c-6cb2-7029-9390-447f9972ebd3",
             "ä",
         ] {
             assert_eq!(uid_parts(other), None);

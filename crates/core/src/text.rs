@@ -1,5 +1,7 @@
 //! Untrusted text made safe to print.
 
+use std::borrow::Cow;
+
 /// Makes control and bidirectional characters visible, so that mail cannot drive a terminal or
 /// reorder what a person reads. Line breaks and tabs are kept when `lines` is true.
 pub fn visible(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
@@ -33,30 +35,36 @@ pub fn first_line(text: &str) -> &str {
     }
 }
 
-/// A value as a message quotes it: its beginning, in quotes, with nothing active in it.
+/// A value as a message quotes it: its beginning, in quotes, with nothing active in it. What looks like a secret in the wrong place is
+/// not repeated.
 pub fn quoted(value: &str) -> String {
     const MOST: usize = 100;
+    if is_secret(value) {
+        return format!("a text that may be a secret ({} bytes)", value.len());
+    }
     match value.char_indices().nth(MOST) {
         Some((end, _)) => format!("{:?}… ({} bytes)", &value[..end], value.len()),
         None => format!("{value:?}"),
     }
 }
 
-/// A text without what is a secret by its form: a token, a lease token, a private key. Who puts one where something else belongs
-/// does not find it repeated.
-pub fn unsaid(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+/// Whether a text has something in it that only its owner should see: what [`unsaid`] leaves out, or digits enough to be a key as it is.
+pub fn is_secret(text: &str) -> bool {
+    // As long as 32 bytes are, which is what keys have. A hash is as long: it is left out only where it is no hash that is wanted.
+    const DIGITS: usize = 64;
+    let mut words = text.split(|c: char| !c.is_ascii_hexdigit());
+    words.any(|digits| digits.len() >= DIGITS) || matches!(unsaid(text), Cow::Owned(_))
+}
+
+/// A text without what is a secret by its form: a token, a lease token, a private key, a password in a URL. Who puts one where something
+/// else belongs does not find it repeated.
+pub fn unsaid(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
-    let (mut done, mut rest) = (0, 0);
-    while let Some(begin) = text[rest..].find(is_part).map(|at| rest + at) {
-        let length = text[begin..].find(|c| !is_part(c));
-        let end = length.map_or(text.len(), |length| begin + length);
-        if let Some(known) = known_of_secret(&text[begin..end]) {
-            out.push_str(&text[done..begin + known]);
-            out.push('…');
-            done = end;
-        }
-        rest = end;
+    let mut done = 0;
+    while let Some((begin, end)) = secret_in(&text[done..]) {
+        out.push_str(&text[done..done + begin]);
+        out.push('…');
+        done += end;
     }
     if done == 0 {
         return text.into();
@@ -65,18 +73,65 @@ pub fn unsaid(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// Where the first secret is.
+fn secret_in(text: &str) -> Option<(usize, usize)> {
+    let found = [password_in(text), pem_in(text), word_in(text)];
+    found.into_iter().flatten().min()
+}
+
+/// The password of a URL: behind the first colon of what stands before the host, up to the last `@`, because not everybody escapes.
+fn password_in(text: &str) -> Option<(usize, usize)> {
+    let starts = text.match_indices("://").map(|(at, mark)| at + mark.len());
+    starts.into_iter().find_map(|start| {
+        let is_over = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '…');
+        let rest = text[start..].split(is_over).next()?;
+        let login = &rest[..rest.rfind('@')?];
+        let colon = login.find(':')? + 1;
+        (colon < login.len()).then_some((start + colon, start + login.len()))
+    })
+}
+
+/// What stands between the lines of a private key in a file.
+fn pem_in(text: &str) -> Option<(usize, usize)> {
+    const MARK: &str = "PRIVATE KEY-----";
+    let line = text.find("-----BEGIN ")?;
+    let begin = line + text[line..].find(MARK)? + MARK.len();
+    let end = text[begin..].find("-----").map_or(text.len(), |at| begin + at);
+    let is_said = text[begin..end].chars().all(|c| c.is_whitespace() || c == '…');
+    (!is_said).then_some((begin, end))
+}
+
+/// A word that is a secret.
+fn word_in(text: &str) -> Option<(usize, usize)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = 0;
+    while let Some(begin) = text[rest..].find(is_part).map(|at| rest + at) {
+        let length = text[begin..].find(|c| !is_part(c));
+        let end = length.map_or(text.len(), |length| begin + length);
+        if let Some(known) = known_of_secret(&text[begin..end]) {
+            return Some((begin + known, end));
+        }
+        rest = end;
+    }
+    None
+}
+
 /// How much of a word may be said that has a secret in it.
 fn known_of_secret(word: &str) -> Option<usize> {
     let hex = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
     let word = word.to_ascii_lowercase();
-    if let Some(at) = word.find("inbox_").map(|at| at + 6)
-        && hex(&word[at..]) >= 32
-    {
+    let behind = |mark: &str| word.find(mark).map(|at| at + mark.len());
+    if let Some(at) = behind("inbox_").filter(|at| hex(&word[*at..]) >= 32) {
         return Some(at);
     }
-    if let Some(parts) = word.strip_prefix("lse_") {
-        let is_lease = parts.split('_').nth(2).is_some_and(|part| part.len() >= 8);
-        return is_lease.then_some(4);
+    let is_lease = |parts: &str| {
+        let mut parts = parts.split('_').skip(1);
+        let mut is = |holds: fn(&str) -> bool| parts.next().is_some_and(holds);
+        is(|epoch| !epoch.is_empty() && epoch.bytes().all(|byte| byte.is_ascii_digit()))
+            && is(|secret| secret.len() >= 8)
+    };
+    if let Some(at) = behind("lse_").filter(|at| is_lease(&word[*at..])) {
+        return Some(at);
     }
     // As Hedera's programs write private keys: what says of which sort it is, and the key.
     let key = word.strip_prefix("0x").unwrap_or(&word);
@@ -172,6 +227,15 @@ mod tests {
         );
         let key = format!("302e020100300506032b657004220420{hex}");
         assert_eq!(unsaid(&format!("{key} and 0x{key}")), "… and …");
+        assert_eq!(
+            unsaid("postgres://me:p@ss:w/rd@host/db or https://a:b@c/d"),
+            "postgres://me:…@host/db or https://a:…@c/d"
+        );
+        assert_eq!(
+            unsaid("-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----"),
+            "-----BEGIN PRIVATE KEY-----…-----END PRIVATE KEY-----"
+        );
+        assert_eq!(unsaid(&unsaid("x://y:z@w")), "x://y:…@w");
         for plain in [
             "",
             "ä",

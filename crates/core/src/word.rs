@@ -39,7 +39,8 @@ macro_rules! words {
                     .copied()
                     .find(|word| word.name().eq_ignore_ascii_case(text))
                     .ok_or_else(|| {
-                        $crate::error::Refusal::input(format!(concat!("unknown ", $noun, " {:?}"), text))
+                        let shown = $crate::text::quoted(text);
+                        $crate::error::Refusal::input(format!(concat!("unknown ", $noun, " {}"), shown))
                             .hint(format!("use one of {}", [$($word,)*].join(", ")))
                     })
             }

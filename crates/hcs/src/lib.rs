@@ -39,6 +39,13 @@ mod report;
 mod running_hash;
 mod tx_memo;
 
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
+#[cfg(test)]
+mod properties;
+
 pub use account_memo::{AccountMemo, Elsewhere, ProfileReference};
 pub use assemble::{Assembler, Loose, Piece, Whole};
 pub use audit::{Audit, Broken};

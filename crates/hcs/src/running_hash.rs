@@ -78,7 +78,8 @@ impl RunningHash {
     /// A hash as it is written: 96 digits.
     pub fn read(text: &str) -> Option<Self> {
         let mut bytes = [0; 48];
-        if text.len() != 2 * bytes.len() || !text.is_ascii() {
+        let is_hex = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if text.len() != 2 * bytes.len() || !is_hex {
             return None;
         }
         for (place, byte) in bytes.iter_mut().enumerate() {
@@ -194,6 +195,7 @@ mod tests {
             assert_eq!(RunningHash::read(&text.replace('f', "g")), None);
         }
         assert_eq!(RunningHash::read(&"é".repeat(48)), None);
+        assert_eq!(RunningHash::read(&"+1".repeat(48)), None);
     }
 
     #[test]

@@ -18,3 +18,10 @@ pub mod submit;
 pub mod tls;
 pub mod transaction;
 pub mod wire;
+
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
+#[cfg(test)]
+mod properties;

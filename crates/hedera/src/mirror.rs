@@ -7,6 +7,8 @@ mod answer;
 mod ask;
 mod facts;
 mod find;
+#[cfg(test)]
+mod properties;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

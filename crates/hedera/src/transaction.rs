@@ -166,6 +166,9 @@ impl fmt::Display for TransactionId {
     }
 }
 
+/// The most letters of a text that a refusal repeats.
+const SHOWN: usize = 100;
+
 /// A text that is no id of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no id of a transaction, such as 0.0.1234@1700000000.000000001")]
@@ -182,7 +185,7 @@ impl FromStr for TransactionId {
             let start: inbox_hcs::Timestamp = start.parse().ok()?;
             Some(TransactionId::new(payer.into(), start.into()))
         };
-        read().ok_or_else(|| NoTransactionId(text.to_owned()))
+        read().ok_or_else(|| NoTransactionId(text.chars().take(SHOWN).collect()))
     }
 }
 

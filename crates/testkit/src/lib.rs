@@ -4,6 +4,7 @@ pub mod certs;
 pub mod cluster;
 pub mod contract;
 pub mod crowd;
+pub mod damage;
 pub mod desk;
 pub mod guards;
 pub mod mailmodel;

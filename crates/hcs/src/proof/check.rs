@@ -55,7 +55,8 @@ impl Proof {
         if self.before.sequence == 0 && self.before.hash != RunningHash::EMPTY {
             return Err(unfit("before", "before the first message there is no hash"));
         }
-        if self.before.sequence + 1 != said.first.get() {
+        // The number is whatever the file says, up to the greatest that there is.
+        if self.before.sequence.checked_add(1) != Some(said.first.get()) {
             return Err(unfit("before", "it is not the number before the message"));
         }
         let anchor = follow(self.topic, self.before, &self.links, "links")?;
@@ -161,7 +162,7 @@ fn follow(topic: TopicId, from: Anchor, links: &[Link], name: &str) -> Result<An
     let mut time = None;
     for (index, link) in links.iter().enumerate() {
         let place = format!("{name}[{index}]");
-        if Some(link.sequence) != Sequence::new(at.sequence + 1) {
+        if Some(link.sequence) != at.sequence.checked_add(1).and_then(Sequence::new) {
             let why = format!("{} follows on {}", link.sequence, at.sequence);
             return Err(unfit(format!("{place}.sequence_number"), why));
         }

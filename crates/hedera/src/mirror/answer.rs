@@ -153,23 +153,27 @@ pub(super) fn key(value: &Value) -> Option<Key> {
 
 /// A topic's fee as mirrors write it.
 pub(super) fn fee(value: &Value) -> Option<FixedCustomFee> {
-    let token = value["denominating_token_id"].as_str();
-    let token = match token {
-        None => None,
-        Some(id) => Some(crate::proto::TokenId::of(
-            id.strip_prefix("0.0.")?.parse().ok()?,
-        )),
+    // A token in another form is no token, and a fee in it no fee in hbars.
+    let token = match &value["denominating_token_id"] {
+        Value::Null => None,
+        Value::String(id) => Some(crate::proto::TokenId::of(number(id)?)),
+        _ => return None,
     };
-    let collector = value["collector_account_id"]
-        .as_str()?
-        .strip_prefix("0.0.")?;
+    let collector = number(value["collector_account_id"].as_str()?)?;
     Some(FixedCustomFee {
         fixed_fee: Some(FixedFee {
             amount: value["amount"].as_i64().filter(|&amount| amount > 0)?,
             denominating_token_id: token,
         }),
-        fee_collector_account_id: Some(crate::proto::AccountId::of(collector.parse().ok()?)),
+        fee_collector_account_id: Some(crate::proto::AccountId::of(collector)),
     })
+}
+
+/// The number of what is written as `0.0.1234`.
+fn number(id: &str) -> Option<i64> {
+    let id: inbox_hcs::AccountId = id.parse().ok()?;
+    let is_usual = (id.shard(), id.realm()) == (0, 0);
+    i64::try_from(id.number()).ok().filter(|_| is_usual)
 }
 
 /// The id of a transaction as it is written elsewhere: a mirror divides it by dashes.

@@ -117,3 +117,21 @@ fn of_the_address_book_tls_is_taken_where_the_certificate_is_known() {
     // A book with nothing in it is no reason to know nobody.
     assert_eq!(network.clone().with_nodes(&[]), network);
 }
+
+const NETWORKS: &[&str] = &[
+    r#"{"network":"testnet","mirrorNetwork":"testnet"}"#,
+    r#"{"network":{"127.0.0.1:50211":"0.0.3"},"mirrorNetwork":["127.0.0.1:5600"],"mirrorRest":"http://127.0.0.1:5551/api/v1"}"#,
+    r#"{"network":{"0.0.3":"node:443"},"mirrorNetwork":"mirror:443"}"#,
+];
+
+proptest::proptest! {
+    #![proptest_config(crate::damage::cases(800))]
+
+    #[test]
+    fn whatever_a_file_of_a_network_says_it_is_read_or_refused(text in crate::damage::damaged_text(NETWORKS.to_vec())) {
+        if let Ok(network) = file::parse("x", &text) {
+            proptest::prop_assert!(!network.nodes.is_empty() && !network.stream.is_empty());
+            let _ = network.is_public();
+        }
+    }
+}
