@@ -111,7 +111,9 @@ impl Guest {
         };
         let secret = create.run(&inbox, &Caller::local(None))?.secret;
         let person = crowd::PERSON.parse()?;
-        let code = inbox.invite(&Caller::local(None), Some(&person))?.code;
+        let code = inbox
+            .invite(&Caller::local(None), Some(&person), false)?
+            .code;
         let (server, address) = serve_at(lab, db)?;
         let mut stream = TcpStream::connect(&address)?;
         write!(stream, "GET /in/{code} HTTP/1.1\r\nHost: {address}\r\n\r\n")?;

@@ -20,11 +20,11 @@ impl Peer {
     /// on what comes from elsewhere, such as the host of a virtual machine.
     pub(super) fn is_own(self, port: u16) -> bool {
         let own = rustix::process::geteuid().as_raw();
-        let owners = TABLES.iter().filter_map(|table| {
+        let mut owners = TABLES.iter().filter_map(|table| {
             let table = std::fs::read_to_string(table).ok()?;
             owner(&table, self.0, port)
         });
-        owners.into_iter().any(|user| user == own || user == 0)
+        owners.any(|user| user == own || user == 0)
     }
 }
 
@@ -45,11 +45,13 @@ fn owner(table: &str, address: SocketAddr, port: u16) -> Option<u32> {
 /// An address as the tables write it: by itself, and as one of the newer form.
 fn written(ip: IpAddr) -> [String; 2] {
     let words = |ip: Ipv6Addr| -> String {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = ip.octets();
-        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
-        words
-            .map(|word| format!("{:08X}", u32::from_ne_bytes(word)))
-            .concat()
+        let octets = ip.octets();
+        let words = octets.chunks_exact(4).map(|four| {
+            let mut word = [0; 4];
+            word.copy_from_slice(four);
+            format!("{:08X}", u32::from_ne_bytes(word))
+        });
+        words.collect()
     };
     match ip.to_canonical() {
         IpAddr::V4(ip) => [

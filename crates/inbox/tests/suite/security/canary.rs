@@ -106,10 +106,11 @@ fn no_command_shows_or_keeps_a_secret() {
     let player = Player::new(&desk, &ears);
     let stage = story::begin(&player);
     // What a person does takes nobody else's turn.
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            story::tell(&player);
+    let recorded = std::thread::scope(|scope| {
+        let told = scope.spawn(|| {
+            let recorded = story::tell(&player);
             story::stay(&player, &stage);
+            recorded
         });
         scope.spawn(|| {
             person::type_in(&player);
@@ -118,7 +119,15 @@ fn no_command_shows_or_keeps_a_secret() {
         ledger::tell(&player);
         mistakes::make(&player, &stage);
         story::call(&player, &stage);
+        told.join()
     });
+    let house = House {
+        address: stage.url.split_once("://").unwrap().1,
+        ears: &ears,
+        bearer: &stage.bearer,
+        cookie: &stage.cookie,
+    };
+    house.record(&recorded.unwrap());
     let surprises = player.surprises();
     must_be_silent(&ears, desk.folder(), &GIVEN[..7]);
     must_be_private(desk.folder());

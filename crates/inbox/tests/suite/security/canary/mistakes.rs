@@ -45,10 +45,8 @@ pub(super) fn make(player: &Player<'_>, stage: &Stage) {
         format!("lock {}", PASSPHRASE.replace(' ', "~")),
         format!("lock --passphrase {}", PASSPHRASE.replace(' ', "~")),
         format!("lock --passphrase={}", PASSPHRASE.replace(' ', "~")),
-        format!(
-            "serve --tls-cert .agents/webhook.secret --tls-key .agents/webhook.secret --listen 127.0.0.1:0"
-        ),
-        format!("hcs account import x --account 0.0.2 --key-file .agents/webhook.secret"),
+        "serve --tls-cert .agents/webhook.secret --tls-key .agents/webhook.secret --listen 127.0.0.1:0".to_owned(),
+        "hcs account import x --account 0.0.2 --key-file .agents/webhook.secret".to_owned(),
         format!("agent list --agent {token}"),
     ] {
         player.fails(&line, &[]);

@@ -213,6 +213,37 @@ impl House<'_> {
         self.post("/mcp", &[("Accept", "application/json")], "nonsense");
     }
 
+    /// The word that a form of this session sends back.
+    fn guard(&self) -> String {
+        let page = self.get("/compose", &[("Cookie", self.cookie)]);
+        assert_eq!(page.status, 200, "the session opens: {}", page.body);
+        let guard = page.body.split_once("name=\"guard\" value=\"");
+        let guard = guard.expect("a guard").1;
+        guard.split('"').next().unwrap().to_owned()
+    }
+
+    fn form(&self, path: &str, fields: &str, guard: &str) {
+        let origin = format!("http://{}", self.address);
+        let headers = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Origin", origin.as_str()),
+            ("Cookie", self.cookie),
+        ];
+        let body = format!("{fields}&guard={guard}");
+        let answered = exchange(self.address, &post(path, self.address, &headers, &body));
+        self.hear(&format!("POST {path}"), &answered);
+    }
+
+    /// What the console says of a ledger.
+    pub(super) fn record(&self, message: &str) {
+        for path in ["/ledger", "/agents/quinn", &format!("/proof/{message}")] {
+            let answered = self.get(path, &[("Cookie", self.cookie)]);
+            assert_eq!(answered.status, 200, "{path}: {}", answered.body);
+        }
+        self.form("/ledger/verify", "all=1", &self.guard());
+        self.get("/ledger", &[("Cookie", self.cookie)]);
+    }
+
     /// Every page and form of the console.
     pub(super) fn console(&self) {
         for arm in arms() {
@@ -222,14 +253,7 @@ impl House<'_> {
             assert!(is_tried, "add a line for {arm:?} to CONSOLE");
         }
         let own = [("Cookie", self.cookie)];
-        let page = self.get("/compose", &own);
-        assert_eq!(page.status, 200, "the session opens: {}", page.body);
-        let guard = page
-            .body
-            .split_once("name=\"guard\" value=\"")
-            .expect("a guard")
-            .1;
-        let guard = guard.split('"').next().unwrap().to_owned();
+        let guard = self.guard();
         let bearer = [("Authorization", self.bearer)];
         for (path, form) in CONSOLE {
             let path = format!("/{path}");
@@ -240,17 +264,8 @@ impl House<'_> {
                     }
                 }
                 Some(fields) => {
-                    let origin = format!("http://{}", self.address);
                     for guard in ["wrong", &guard] {
-                        let headers = [
-                            ("Content-Type", "application/x-www-form-urlencoded"),
-                            ("Origin", origin.as_str()),
-                            own[0],
-                        ];
-                        let body = format!("{fields}&guard={guard}");
-                        let request = post(&path, self.address, &headers, &body);
-                        let answered = exchange(self.address, &request);
-                        self.hear(&format!("POST {path}"), &answered);
+                        self.form(&path, fields, guard);
                     }
                 }
             }

@@ -242,8 +242,8 @@ pub(super) fn come_in(player: &Player<'_>, url: &str) -> String {
     cookie
 }
 
-/// Calls every command that ends by itself.
-pub(super) fn tell(player: &Player<'_>) {
+/// Calls every command that ends by itself: a message that is on the ledger.
+pub(super) fn tell(player: &Player<'_>) -> String {
     let folder = player.desk.folder();
     std::fs::create_dir(folder.join("pages")).unwrap();
     let wire = player.with("wire new brief", &[], "").stdout;
@@ -315,6 +315,7 @@ pub(super) fn tell(player: &Player<'_>) {
         );
     }
     player.ok("archive --older-than-days 0");
+    sent.to_owned()
 }
 
 /// Calls what stays until it is told to stop, and what only a person at a terminal does.
