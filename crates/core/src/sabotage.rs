@@ -58,6 +58,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "failure_unheard",
         "a commit that the disk refused is acknowledged",
     ),
+    (
+        "keeper_asleep",
+        "what a torture that is killed had started goes on, and its scratch stores stay",
+    ),
     ("key_forgotten", "a keyed write is not remembered"),
     ("cursor_inclusive", "a cursor gives its own event again"),
     (

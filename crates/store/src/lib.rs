@@ -32,6 +32,7 @@ pub mod private;
 mod proof;
 mod publish;
 mod query;
+mod races;
 mod receipt;
 mod ring;
 mod roster;
@@ -80,6 +81,7 @@ pub use open::Initialised;
 pub use proof::Rows;
 pub use publish::may_publish;
 pub use query::{EventFilter, Labels, ThreadFilter};
+use races::Races;
 pub use receipt::Receipt;
 pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
@@ -87,9 +89,6 @@ pub use script::{Script, scripts};
 pub use search::{Archived, Document, Found, Hit, Query, Search, SearchFilter};
 pub use tx::{AgentRow, Replay, Tx};
 pub use untold::Pressing;
-
-/// How often a write that met another one is decided again before it gives up.
-const RACES: u32 = 100;
 
 /// How long a session may be silent before it counts as dead, unless configuration says otherwise.
 pub const DEAD_AFTER_MS: i64 = 3_600_000;
@@ -200,10 +199,10 @@ impl Store {
             return f(&mut self.transaction(driver.as_mut(), now))
                 .map_err(|abort| doubted(driver.as_mut(), abort));
         }
-        let mut races = 0;
+        let mut races = Races::new();
         loop {
             match self.glimpse(driver.as_mut(), &foresee, &mut f) {
-                Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
+                Err(Abort::Failed(StoreError::Raced)) if races.again() => {}
                 outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
             }
         }
@@ -250,10 +249,10 @@ impl Store {
                 .part(driver.as_mut(), rings, &mut f)
                 .map_err(|abort| doubted(driver.as_mut(), abort));
         }
-        let mut races = 0;
+        let mut races = Races::new();
         loop {
             match self.attempt(driver.as_mut(), &foresee, &mut f) {
-                Err(Abort::Failed(StoreError::Raced)) if races < RACES => races += 1,
+                Err(Abort::Failed(StoreError::Raced)) if races.again() => {}
                 outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
             }
         }

@@ -26,14 +26,15 @@ pub use query::Query;
 pub(crate) use table::Table;
 pub(crate) use word::words_of;
 
+use crate::Store;
 use crate::driver::{Driver, Mode};
 use crate::error::StoreError;
 use crate::location::Location;
+use crate::races::Races;
 use crate::row::{self, ThreadRow};
 use crate::sql;
 use crate::sqlite::SearchFile;
 use crate::value::{Param, Row};
-use crate::{RACES, Store};
 
 /// How many events one statement takes.
 const LOADED: usize = 32;
@@ -149,10 +150,10 @@ impl Store {
             Location::File(path) => Box::new(SearchFile::beside(path)),
             Location::Postgres(_) => Box::new(Table),
         });
-        let mut races = 0;
+        let mut races = Races::new();
         loop {
             match f(driver.as_mut(), index.as_mut()) {
-                Err(Trouble::Store(StoreError::Raced)) if races < RACES => races += 1,
+                Err(Trouble::Store(StoreError::Raced)) if races.again() => {}
                 outcome => return outcome,
             }
         }

@@ -33,8 +33,8 @@ struct Course {
     amount: Amount,
     /// How many rounds make an act: they share a store, so that one of them comes again only after those before it.
     act: u64,
-    /// The round before which another act begins.
-    end: Option<u64>,
+    /// The last round of the act.
+    last: Option<u64>,
     /// How many rounds there were.
     rounds: u64,
 }
@@ -44,7 +44,7 @@ impl Course {
         Course {
             amount,
             act: 1,
-            end: None,
+            last: None,
             rounds: 0,
         }
     }
@@ -66,14 +66,14 @@ impl Course {
         self.act = rounds.max(1);
         let number = self.upcoming(is_late)?;
         let act = number / self.act;
-        self.end = Some(act.saturating_add(1).saturating_mul(self.act));
+        self.last = Some((act * self.act).saturating_add(self.act - 1));
         Some(act)
     }
 
     /// The next round of this act.
     fn next(&mut self, is_late: bool) -> Option<u64> {
         let number = self.upcoming(is_late)?;
-        if self.end.is_some_and(|end| number >= end) {
+        if self.last.is_some_and(|last| number > last) {
             return None;
         }
         self.rounds += 1;
@@ -224,7 +224,9 @@ mod tests {
         let mut course = Course::new(amount);
         let mut acts = Vec::new();
         while course.act(act, false).is_some() {
-            acts.push(std::iter::from_fn(|| course.next(false)).collect());
+            let rounds: Vec<u64> = std::iter::from_fn(|| course.next(false)).collect();
+            assert!(!rounds.is_empty(), "an act without a round has no end");
+            acts.push(rounds);
         }
         acts
     }
@@ -243,6 +245,9 @@ mod tests {
         }
         assert_eq!(acts(Amount::Only(7), u64::MAX)[0].len(), 8);
         assert_eq!(acts(Amount::Only(u64::MAX), 1), [[u64::MAX]]);
+        let last = acts(Amount::Only(u64::MAX), 10);
+        assert_eq!(last.len(), 1);
+        assert_eq!(last[0].last(), Some(&u64::MAX));
     }
 
     #[test]

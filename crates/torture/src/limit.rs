@@ -27,6 +27,7 @@ const LIMITS: [Limit; 5] = [
             "No space left on device",
             "Disk quota exceeded",
             "database or disk is full",
+            "the disk that holds",
         ],
         advice: SPACE,
     },

@@ -60,7 +60,7 @@ pub(super) fn follow(
         let _ = child.kill();
         let _ = child.wait();
         return Err(Broken::new(format!(
-            "the system does not let one process watch another: {error}"
+            "the system does not let one process watch another: {error}; a container needs --cap-add SYS_PTRACE, and kernel.yama.ptrace_scope is below 3"
         )));
     }
     let bound = Bound::on(pid);

@@ -106,8 +106,11 @@ fn who_is_told_twice_to_stop_ends_at_once_and_leaves_nothing() {
 
 /// Kills a run and who would clean up after it; the folder that is left.
 fn abandon(sandbox: &Sandbox, child: Child) -> PathBuf {
-    let name = scratch(sandbox).remove(0);
-    let folder = sandbox.folder().join(".agents").join(name);
+    let beside = sandbox.folder().join(".agents");
+    let folders = scratch(sandbox).into_iter().map(|name| beside.join(name));
+    // What is kept has no lock.
+    let mut living = folders.filter(|folder| folder.join("lock").exists());
+    let folder = living.next().expect("one lives");
     let keepers: Vec<_> = processes(&folder)
         .into_iter()
         .filter(|(pid, _)| {

@@ -1,9 +1,16 @@
 //! The figures on PostgreSQL.
 
-use inbox_testkit::cluster::shared;
+use std::sync::Barrier;
+
+use inbox_ops::{Operation, Reply};
+use inbox_store::{Location, Store};
+use inbox_testkit::cluster::{Cluster, Setup, shared};
+use inbox_testkit::sandbox::{Sandbox, words};
+use inbox_torture::ground::{caller, inbox};
 use inbox_torture::points::CASES;
 
 use super::{count, holds};
+use crate::INBOX;
 use crate::fire::alone;
 
 /// A part in schemas of its own beside one that is not there.
@@ -81,6 +88,66 @@ fn on_postgresql_under_a_mixed_load_with_kills_nothing_is_lost() {
     let _alone = alone();
     let counts = tried("soak", 3);
     assert_eq!(count(&counts, "kills"), 3 * 2 + 32);
+}
+
+#[test]
+fn on_postgresql_a_server_that_takes_few_connections_breaks_no_promise() {
+    let few = Cluster::start_with(Setup {
+        settings: vec!["max_connections = 16".to_owned()],
+        ..Setup::default()
+    });
+    let sandbox = Sandbox::empty(INBOX);
+    let line = format!(
+        "torture --db {} --only kills,races,crowd --rounds 1",
+        few.fresh_url()
+    );
+    let outcome = sandbox.run(words(&line));
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let report = outcome.json();
+    let verdict = |part: usize| report["parts"][part]["verdict"].clone();
+    assert_eq!(verdict(0), "held", "{report}");
+    assert_eq!(verdict(1), "unable", "{report}");
+    let why = report["parts"][1]["why"].as_str().expect("why");
+    assert!(why.contains("max_connections"), "{why}");
+    assert_eq!(verdict(2), "skipped", "{report}");
+}
+
+#[test]
+fn on_postgresql_of_96_who_write_to_one_thread_at_once_all_are_served() {
+    const WRITERS: usize = 96;
+    let _alone = alone();
+    let many = Cluster::start_with(Setup {
+        settings: vec!["max_connections = 120".to_owned()],
+        ..Setup::default()
+    });
+    let url = many.fresh_url();
+    let sandbox = Sandbox::at(INBOX, &url);
+    sandbox.ok("send --from lead --to crew --subject shared");
+    let start = Barrier::new(WRITERS);
+    let refused: Vec<String> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let (start, url) = (&start, &url);
+                scope.spawn(move || {
+                    let store = Store::open(&Location::parse(url)).expect("it opens");
+                    let me = caller(&format!("w{writer}")).expect("a name");
+                    let inbox = inbox(store);
+                    start.wait();
+                    let reply = Reply {
+                        summary: Some("so".to_owned()),
+                        ..Reply::to("thr_1".parse().expect("an id"))
+                    };
+                    let replies = (0..3).map(|_| reply.run(&inbox, &me));
+                    replies
+                        .filter_map(|reply| Some(reply.err()?.message))
+                        .next()
+                })
+            })
+            .collect();
+        let join = writers.into_iter().map(|writer| writer.join());
+        join.filter_map(|said| said.expect("no panic")).collect()
+    });
+    assert_eq!(refused, [""; 0]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use inbox_core::{Code, EventId, Refusal, ThreadId};
@@ -18,6 +19,9 @@ use crate::cli::{Context, Ended, find, wait};
 
 /// How long it takes unless somebody says otherwise.
 const SECONDS: &str = "60";
+
+/// How long after the first wish that it stop another one means that it is not quick enough.
+const AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn describe(command: Command) -> Command {
     let number = |name: &'static str, value: &'static str, help: &'static str| {
@@ -197,7 +201,11 @@ fn stop_when_told(stop: Arc<AtomicBool>) -> Result<(), Refusal> {
         };
         told();
         stop.store(true, Ordering::SeqCst);
-        told();
+        let first = Instant::now();
+        // Some send one wish twice: `timeout` to the process, and to the group that it is in.
+        while first.elapsed() < AGAIN {
+            told();
+        }
         std::process::exit(i32::from(inbox_core::error::EXIT_NOTHING));
     });
     Ok(())
