@@ -21,7 +21,7 @@ use crate::peer::{self, peer};
 use crate::publish::charge;
 use crate::told::named;
 
-pub use cost::{Bill, bill, is_understood};
+pub use cost::{Bill, bill, is_understood, sort_of};
 pub use overview::{Overview, Reached};
 pub(crate) use proposal::REJECTED;
 pub use proposal::{Approved, Proposal, Transfer, describe};

@@ -5,7 +5,7 @@ use inbox_core::{AgentKind, AgentName, Code, Refusal, Scope, Token};
 use inbox_store::{Abort, Tx};
 
 use crate::call::{Caller, Inbox};
-use crate::lock::must_be_proven;
+use crate::lock::{self, must_be_proven};
 use crate::token::{PREFIX, hash, random};
 
 /// How long a link may wait to be opened.
@@ -117,8 +117,7 @@ impl Inbox {
     }
 
     fn is_person(&self, name: &AgentName) -> Result<bool, Refusal> {
-        let found = self.store().read(|tx| Ok(tx.agent(name)?))?;
-        Ok(found.is_some_and(|row| row.kind == AgentKind::Human))
+        self.store().read(|tx| lock::is_person(tx, name))
     }
 
     /// Ends a session.
@@ -149,7 +148,10 @@ fn person(tx: &mut Tx<'_>, named: Option<&AgentName>) -> Result<(AgentName, bool
         .agents(None)?
         .into_iter()
         .filter(|details| {
-            details.agent.kind == AgentKind::Human && details.agent.agent_id.as_str() != "human"
+            let agent = &details.agent;
+            agent.kind == AgentKind::Human
+                && agent.removed_at.is_none()
+                && agent.agent_id.as_str() != "human"
         })
         .map(|details| details.agent.agent_id)
         .collect();

@@ -38,8 +38,7 @@ impl Inbox {
     ) -> Result<(), Refusal> {
         let seal = passphrase.map(seal).transpose()?;
         let written = self.store().write(|tx| {
-            let found = tx.agent(person)?.filter(|row| !row.is_removed);
-            let Some(row) = found.filter(|row| row.kind == AgentKind::Human) else {
+            let (true, Some(row)) = (is_person(tx, person)?, tx.agent(person)?) else {
                 return Err(no_person(person).into());
             };
             must_be_proven(tx, caller, person)?;
@@ -51,6 +50,20 @@ impl Inbox {
     /// Whether a name is locked.
     pub fn is_locked(&self, person: &AgentName) -> Result<bool, Refusal> {
         self.store().read(|tx| Ok(tx.seal(person)?.is_some()))
+    }
+
+    /// Refuses a signature that is given by hand, from whoever has not shown to be a person once one has a lock. An agent that is a signer for
+    /// as much needs nobody.
+    pub fn must_sign(&self, caller: &Caller, kind: &str, most: Option<i64>) -> Result<(), Refusal> {
+        let ledger = &self.config().ledger;
+        let agent = caller.agent.as_ref();
+        let is_signer =
+            agent.is_some_and(|agent| most.is_some_and(|most| ledger.may_sign(agent, kind, most)));
+        if is_signer {
+            return Ok(());
+        }
+        self.store()
+            .read(|tx| must_be_a_person(tx, caller, "a signature"))
     }
 
     /// The caller as the person whose passphrase this is.
@@ -74,6 +87,12 @@ impl Inbox {
             ..caller
         })
     }
+}
+
+/// Whether a name is that of a person who is on the roster: whoever was taken off it decides nothing any more.
+pub(crate) fn is_person(tx: &mut Tx<'_>, name: &AgentName) -> Result<bool, Abort> {
+    let row = tx.agent(name)?;
+    Ok(row.is_some_and(|row| row.kind == AgentKind::Human && !row.is_removed))
 }
 
 /// Refuses who calls by a locked name, or acts on it, and has not shown to be that person.
@@ -101,9 +120,7 @@ pub(crate) fn must_be_a_person(tx: &mut Tx<'_>, caller: &Caller, what: &str) -> 
         return Ok(());
     };
     if let Some(agent) = caller.agent.as_ref().filter(|_| caller.auth != Auth::Local)
-        && tx
-            .agent(agent)?
-            .is_some_and(|row| row.kind == AgentKind::Human)
+        && is_person(tx, agent)?
     {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::sabotage::planted;
-use inbox_core::{AgentKind, AgentName, Code, Refusal};
+use inbox_core::{AgentName, Code, Refusal};
 use inbox_store::{Abort, NewMessage, ThreadRow, Tx, private};
 use inbox_wire::{
     Brief, Complete, Mechanical, Outputs, Payload, Problem, Semantic, Verification, Wire,
@@ -68,11 +68,7 @@ pub(crate) fn must_not_pass_for_human(
 ) -> Result<(), Abort> {
     let is_humans =
         message.payload_json.get("wire").is_some() && message.payload_json["sender"] == "human";
-    if !is_humans
-        || tx
-            .agent(agent)?
-            .is_some_and(|row| row.kind == AgentKind::Human)
-    {
+    if !is_humans || crate::lock::is_person(tx, agent)? {
         return Ok(());
     }
     let problem = Problem::new("/sender", format!("is human, and {agent} is sending"));

@@ -86,6 +86,24 @@ pub fn bill(
     Ok(Bill { does, most })
 }
 
+/// Of which sort a scheduled transaction is, as signers are named for it.
+pub fn sort_of(body: &SchedulableBody) -> &'static str {
+    match &body.data {
+        Some(Schedulable::CryptoTransfer(transfer)) if transfer.token_transfers.is_empty() => {
+            "transfer"
+        }
+        Some(Schedulable::CryptoTransfer(_)) => "token.transfer",
+        Some(Schedulable::SubmitMessage(_)) => "topic.message",
+        Some(Schedulable::CryptoCreate(_)) => "account.create",
+        Some(Schedulable::CryptoUpdate(_)) => "account.update",
+        Some(Schedulable::CreateTopic(_)) => "topic.create",
+        Some(Schedulable::UpdateTopic(_)) => "topic.update",
+        Some(Schedulable::DeleteTopic(_)) => "topic.delete",
+        Some(Schedulable::ScheduleDelete(_)) => "schedule.delete",
+        None => "nothing",
+    }
+}
+
 /// The account of a line, where it has a number.
 fn number(one: &AccountAmount) -> Option<AccountId> {
     one.account_id.as_ref().and_then(|id| id.id())

@@ -14,7 +14,7 @@ use inbox_hedera::proto::{
 };
 use serde_json::json;
 
-use super::cost::{bill, is_understood};
+use super::cost::{bill, is_understood, sort_of};
 use super::{Agent, envelope};
 use crate::told::{Told, named};
 use crate::{Hbar, history, net};
@@ -51,6 +51,10 @@ pub struct Proposal {
     pub said: String,
     /// What it would do, from its bytes.
     pub does: Vec<String>,
+    /// Of which sort it is, as signers are named for it.
+    pub sort: &'static str,
+    /// What it takes at the most of whoever signs, in tinybars; nothing where there is no bound.
+    pub most: Option<i64>,
     /// Whether that is all that it would do.
     pub is_understood: bool,
     /// When it was carried out.
@@ -168,6 +172,8 @@ impl Agent<'_> {
             by: said.payer,
             schedule: proposed.schedule,
             said: proposed.data.as_str().to_owned(),
+            sort: sort_of(&facts.body),
+            most: bill.most,
             is_understood: is_understood(&facts.body),
             does: bill.does,
             executed_at: facts.executed_at,

@@ -114,14 +114,13 @@ impl Bridge<'_> {
                 Ok(String::from_utf8(found.content)
                     .map_err(|_| format!("the file on {topic} is no text")))
             }
-            Err(refusal) if refusal.code == Code::Ledger => match self.wait_for(topic) {
-                true => Err(refusal),
-                false => Ok(Err(format!(
-                    "{}, for {} minutes",
-                    refusal.message,
-                    WAIT.as_secs() / 60
-                ))),
-            },
+            Err(refusal) if refusal.code == Code::Ledger => {
+                if self.wait_for(topic) {
+                    return Err(refusal);
+                }
+                let minutes = WAIT.as_secs() / 60;
+                Ok(Err(format!("{}, for {minutes} minutes", refusal.message)))
+            }
             Err(refusal) => Ok(Err(refusal.message)),
         }
     }

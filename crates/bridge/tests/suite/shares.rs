@@ -169,13 +169,21 @@ fn wait_for(field: &Field, name: &str, subject: &str) {
     }
 }
 
+/// A UUID of its own for each subject.
+fn uid_of(subject: &str) -> String {
+    // Their ends tell them apart.
+    let last = subject.bytes().rev().take(6);
+    let letters: String = last.map(|byte| format!("{byte:02x}")).collect();
+    format!("0190c0de-0000-7000-8000-{letters:0>12}")
+}
+
 /// Has Ada write on Ben's topic from elsewhere.
 fn write_from_elsewhere(field: &Field, subject: &str) {
     let wire = json!({
         "wire": "1.0", "type": "inbox", "sender": "ada", "ts": "2027-01-15T08:00:00.000Z",
         "payload": { "to_agent": "ben", "priority": 3, "message_type": "info",
             "ref_task_id": null, "subject": subject, "body": "b", "action_required": false },
-        "x_uid": format!("elsewhere {subject}"),
+        "x_uid": uid_of(subject),
     });
     let ada = &field.players["ada"];
     let operation = Operation::InboundMessage(InboundMessage {

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::INBOX;
 
 /// A network of its own, and a folder whose commands go there.
-struct Place {
-    inbox: Sandbox,
+pub(crate) struct Place {
+    pub(crate) inbox: Sandbox,
     devnet: Child,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut inbox = Sandbox::empty(INBOX);
         let anywhere = "devnet --node 127.0.0.1:0 --mirror 127.0.0.1:0 --rest 127.0.0.1:0";
         let mut devnet = inbox
@@ -43,13 +43,13 @@ impl Place {
         Place { inbox, devnet }
     }
 
-    fn run(&self, line: &str) -> Outcome {
+    pub(crate) fn run(&self, line: &str) -> Outcome {
         let line = line.split_whitespace().map(|word| word.replace('~', " "));
         self.inbox.run(["hcs".to_owned()].into_iter().chain(line))
     }
 
     #[track_caller]
-    fn ok(&self, line: &str) -> Value {
+    pub(crate) fn ok(&self, line: &str) -> Value {
         self.run(&format!("{line} --json")).ok()
     }
 
@@ -60,7 +60,7 @@ impl Place {
     }
 
     /// Two agents, and the topic of their connection.
-    fn connected(&self) -> String {
+    pub(crate) fn connected(&self) -> String {
         for name in ["ada", "ben"] {
             self.ok(&format!("account create {name}"));
             self.ok(&format!("profile publish --agent {name}"));

@@ -1,7 +1,7 @@
 //! Decisions about connections and proposals: who may take them, and what a reply decides.
 
 use inbox_core::record::Millis;
-use inbox_core::{AgentKind, AgentName, Code, Kind, Refusal, ThreadId};
+use inbox_core::{AgentName, Code, Kind, Refusal, ThreadId};
 use inbox_store::{
     Abort, ConnectionRow, ConnectionState, NewMessage, ProposalRow, ProposalState, Tx,
 };
@@ -75,13 +75,6 @@ pub(crate) fn answered(
     Ok(())
 }
 
-fn is_person(tx: &mut Tx<'_>, agent: &AgentName) -> Result<bool, Abort> {
-    let found = tx.agents(Some(agent))?.into_iter().next();
-    Ok(found.is_some_and(|details| {
-        details.agent.kind == AgentKind::Human && details.agent.removed_at.is_none()
-    }))
-}
-
 fn about_connection(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -97,7 +90,7 @@ fn about_connection(
             Some(_) => Err(decided(&row.other, row.state.name(), row.decided_by.as_deref()).into()),
         };
     }
-    if !is_person(tx, agent)? {
+    if !lock::is_person(tx, agent)? {
         return Err(Refusal::new(
             Code::NotAllowed,
             format!(
@@ -146,7 +139,7 @@ fn about_proposal(
     let kind = row.sort.clone().unwrap_or_default();
     let amount = row.amount.unwrap_or(i64::MAX);
     let is_signer = is_decodable && config.ledger.may_sign(agent, &kind, amount);
-    if !is_signer && !is_person(tx, agent)? {
+    if !is_signer && !lock::is_person(tx, agent)? {
         return Err(Refusal::new(
             Code::NotAllowed,
             format!(

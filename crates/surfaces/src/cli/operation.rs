@@ -70,7 +70,7 @@ impl Runner<'_> {
     fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {
         let (request, caller) = self.prepare::<O>()?;
         let mut ended = Ended::Nothing;
-        let hand_on = |answer: &O::Answer, is_stream: bool| {
+        let mut hand_on = |answer: &O::Answer, is_stream: bool| {
             let printed = if is_stream {
                 self.context.printer.stream_item(answer)
             } else {
@@ -87,7 +87,9 @@ impl Runner<'_> {
         }
         let inbox = open(self.context)?;
         let caller = self.introduced(&inbox, caller)?;
-        wait::until_over(&request, &inbox, &caller, hand_on)?;
+        passphrase::with(&inbox, &caller, |caller| {
+            wait::until_over(&request, &inbox, caller, &mut hand_on)
+        })?;
         leave(inbox);
         Ok(ended)
     }

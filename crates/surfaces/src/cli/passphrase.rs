@@ -14,7 +14,7 @@ const TRIES: usize = 3;
 pub(crate) fn with<T>(
     inbox: &Inbox,
     caller: &Caller,
-    run: impl Fn(&Caller) -> Result<T, Refusal>,
+    mut run: impl FnMut(&Caller) -> Result<T, Refusal>,
 ) -> Result<T, Refusal> {
     let refusal = match run(caller) {
         Err(refusal) if refusal.code == Code::Locked => refusal,

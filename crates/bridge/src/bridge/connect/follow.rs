@@ -75,9 +75,11 @@ impl Bridge<'_> {
                 found = Some((created.connection_topic, whole.last));
                 return Ok(ControlFlow::Break(()));
             }
-            Ok(match seen >= MOST_READ {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let is_enough = seen >= MOST_READ;
+            Ok(if is_enough {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             })
         })?;
         let done = assembler

@@ -7,9 +7,7 @@ use inbox_core::record::Millis;
 use inbox_core::{Code, Refusal};
 use inbox_hcs::{Message, Operation, OperatorId, ScheduleId, TopicId};
 use inbox_hedera::mirror::{MirrorError, ScheduleFacts};
-use inbox_hedera::proto::{
-    Code as Outcome, Data as Asked, Schedulable, SchedulableBody, ScheduleSignBody,
-};
+use inbox_hedera::proto::{Code as Outcome, Data as Asked, Schedulable, ScheduleSignBody};
 use inbox_ops::ledger::Seen;
 use inbox_store::{ConnectionRow, ProposalRow, ProposalState};
 use serde_json::json;
@@ -17,7 +15,7 @@ use serde_json::json;
 use super::super::{Bridge, Turn};
 use super::step::{Act, Undone};
 use super::{MOST, Went, kept, pause, went};
-use crate::agent::{Bill, REJECTED, bill, envelope, is_understood};
+use crate::agent::{Bill, REJECTED, bill, envelope, is_understood, sort_of};
 use crate::told::Told;
 
 /// How long a schedule lives that does not say it, in seconds.
@@ -124,7 +122,7 @@ impl Bridge<'_> {
             return self.report(row, connection, state, &said);
         }
         let bill = self.bill(row, &facts)?;
-        row.sort = Some(sort(&facts.body).to_owned());
+        row.sort = Some(sort_of(&facts.body).to_owned());
         row.amount = bill.most;
         row.does = Some(bill.does.join("\n"));
         let asked = self
@@ -301,23 +299,5 @@ fn ended(fate: &Fate) -> (ProposalState, &'static str) {
         Fate::Executed => (ProposalState::Executed, "was carried out"),
         Fate::Deleted => (ProposalState::Gone, "was taken back"),
         Fate::Expired => (ProposalState::Gone, "has expired"),
-    }
-}
-
-/// Of which sort a scheduled transaction is, as signers are named for it.
-fn sort(body: &SchedulableBody) -> &'static str {
-    match &body.data {
-        Some(Schedulable::CryptoTransfer(transfer)) if transfer.token_transfers.is_empty() => {
-            "transfer"
-        }
-        Some(Schedulable::CryptoTransfer(_)) => "token.transfer",
-        Some(Schedulable::SubmitMessage(_)) => "topic.message",
-        Some(Schedulable::CryptoCreate(_)) => "account.create",
-        Some(Schedulable::CryptoUpdate(_)) => "account.update",
-        Some(Schedulable::CreateTopic(_)) => "topic.create",
-        Some(Schedulable::UpdateTopic(_)) => "topic.update",
-        Some(Schedulable::DeleteTopic(_)) => "topic.delete",
-        Some(Schedulable::ScheduleDelete(_)) => "schedule.delete",
-        None => "nothing",
     }
 }

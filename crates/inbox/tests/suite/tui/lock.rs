@@ -4,6 +4,7 @@ use inbox_testkit::sandbox::Sandbox;
 
 use super::terminal::Terminal;
 use crate::INBOX;
+use crate::hcs::Place;
 
 const PASSPHRASE: &str = "nine brown bells";
 
@@ -15,17 +16,22 @@ fn at_terminal(desk: &Sandbox, words: &str) -> Terminal {
 /// A store with a person who has locked her name.
 fn locked() -> Sandbox {
     let desk = Sandbox::new(INBOX);
-    desk.ok("agent add ada --kind human");
-    let mut terminal = at_terminal(&desk, "lock");
-    terminal.sees("a passphrase for ada:");
+    lock(&desk, "ada");
+    desk
+}
+
+/// Puts a person on the roster, and locks her name.
+fn lock(desk: &Sandbox, name: &str) {
+    desk.ok(&format!("agent add {name} --kind human"));
+    let mut terminal = at_terminal(desk, "lock");
+    terminal.sees(&format!("a passphrase for {name}:"));
     terminal.types(&format!("{PASSPHRASE}\n"));
     terminal.sees("the same again:");
     terminal.types(&format!("{PASSPHRASE}\n"));
-    terminal.sees("ada  locked");
+    terminal.sees(&format!("{name}  locked"));
     assert_eq!(terminal.ends(), 0);
     terminal.is_as_it_began();
     assert!(!terminal.text().contains("bells"), "nobody sees it");
-    desk
 }
 
 #[test]
@@ -93,4 +99,42 @@ fn the_console_in_the_terminal_asks_once_and_speaks_for_her() {
     terminal.sees("ada  no lock");
     assert_eq!(terminal.ends(), 0);
     desk.ok("send --from ada --to backend --subject Hello");
+}
+
+#[test]
+fn who_waits_as_a_person_with_a_lock_types_her_passphrase_and_waits() {
+    let desk = locked();
+    desk.ok("send --from backend --to ada --subject Which~auth?");
+    let line = "wait-reply --agent ada --thread thr_1 --timeout-seconds 60";
+    desk.run(format!("{line} --json").split(' '))
+        .refused(30, "locked");
+    let mut terminal = at_terminal(&desk, line);
+    terminal.sees("ada's passphrase:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    desk.ok("reply --from backend --thread thr_1 --summary Never~mind");
+    terminal.sees("Never mind");
+    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
+    terminal.is_as_it_began();
+}
+
+#[test]
+fn a_signature_by_hand_takes_the_passphrase_of_a_person_with_a_lock() {
+    let place = Place::new();
+    place.inbox.run(["init", "--json"]).ok();
+    let topic = place.connected();
+    let propose = format!("propose {topic} --transfer ben:ada:3 --agent ada");
+    let number = place.ok(&propose)["sequence_number"].clone();
+    lock(&place.inbox, "pat");
+    // A program has the keys and no terminal: it is told, and nothing is signed.
+    let line = format!("approve {topic} {number} --agent ben --yes");
+    let refused = place.run(&format!("{line} --json")).refused(30, "locked");
+    assert_eq!(refused["error"]["details"]["agent_id"], "pat");
+    let mut terminal = at_terminal(&place.inbox, &format!("hcs {line}"));
+    terminal.sees("pat's passphrase:");
+    terminal.types("guess guess\n");
+    terminal.sees("this is not pat's passphrase");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("signed and carried out");
+    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
+    terminal.is_as_it_began();
 }

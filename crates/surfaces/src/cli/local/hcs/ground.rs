@@ -11,10 +11,10 @@ use inbox_hcs::{AccountId, Participant, Sequence, TopicId};
 use inbox_hedera::key::PrivateKey;
 use inbox_hedera::mirror::Mirror;
 use inbox_hedera::network::Network;
-use inbox_ops::Page;
+use inbox_ops::{Inbox, Page};
 use serde_json::Value;
 
-use crate::cli::{Context, Ended, config, find};
+use crate::cli::{Context, Ended, config, far, find, operation};
 
 /// Where keys are unless told otherwise: beside the usual store.
 const KEYS: &str = ".agents/hedera.keys";
@@ -71,6 +71,18 @@ impl<'a> Ground<'a> {
 
     pub(super) fn is_set(&self, id: &str) -> bool {
         self.matches.get_flag(id)
+    }
+
+    /// The store, where there is one on this machine.
+    pub(super) fn store(&self) -> Result<Option<Inbox>, Refusal> {
+        if far::server(self.context)?.is_some() {
+            return Ok(None);
+        }
+        match operation::open(self.context) {
+            Ok(inbox) => Ok(Some(inbox)),
+            Err(refusal) if refusal.code == Code::StoreNotFound => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// The file of keys, held until it is dropped.

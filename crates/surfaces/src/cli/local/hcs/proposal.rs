@@ -5,13 +5,13 @@ use std::io::{BufRead, IsTerminal};
 use clap::{Arg, ArgAction, Command};
 use inbox_bridge::Agent;
 use inbox_bridge::agent::{Proposal, Transfer};
-use inbox_core::{Code, Refusal};
-use inbox_ops::Page;
+use inbox_core::{AgentName, Code, Refusal};
+use inbox_ops::{Caller, Page};
 use serde_json::{Value, json};
 
-use super::ground::Ground;
+use super::ground::{Actor, Ground};
 use super::{max_fee, option, word};
-use crate::cli::Ended;
+use crate::cli::{Ended, passphrase};
 
 pub(super) fn commands() -> Vec<Command> {
     let connection = || word("connection", "CONNECTION", "The connection's topic");
@@ -125,6 +125,7 @@ pub(super) fn approve(ground: &Ground<'_>) -> Result<Ended, Refusal> {
             &page,
         );
     }
+    must_be_a_person(ground, &actor, &proposal)?;
     let approved = agent.approve(proposal)?;
     let how = if approved.is_executed {
         "signed and carried out"
@@ -137,6 +138,22 @@ pub(super) fn approve(ground: &Ground<'_>) -> Result<Ended, Refusal> {
         "executed": approved.is_executed,
     });
     ground.answer(&body, &Page::default().line(how.to_owned()))
+}
+
+/// Once a person has a lock, a signature by hand takes her passphrase, as it does elsewhere. Where there is no store, nobody has one.
+fn must_be_a_person(
+    ground: &Ground<'_>,
+    actor: &Actor,
+    proposal: &Proposal,
+) -> Result<(), Refusal> {
+    let Some(inbox) = ground.store()? else {
+        return Ok(());
+    };
+    let named = actor.name.as_deref().map(str::parse::<AgentName>);
+    let caller = Caller::local(named.transpose()?);
+    passphrase::with(&inbox, &caller, |caller| {
+        inbox.must_sign(caller, proposal.sort, proposal.most)
+    })
 }
 
 /// Asks the person at the terminal; without one there is nobody to ask.
