@@ -29,6 +29,7 @@ pub use word::{
 };
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
 #[path = "../../testkit/src/damage.rs"]
 mod damage;
 #[cfg(test)]

@@ -306,8 +306,10 @@ impl Talk {
     /// The tokens of the turn, as its end tells them.
     fn count(&mut self, result: &Value) {
         let (usage, quota) = (&result["usage"], &result["_meta"]["quota"]["token_count"]);
-        let sum =
-            |names: &[&str]| -> u64 { names.iter().filter_map(|name| usage[*name].as_u64()).sum() };
+        let sum = |names: &[&str]| {
+            let counts = names.iter().filter_map(|name| usage[*name].as_u64());
+            counts.fold(0_u64, u64::saturating_add)
+        };
         let found = &mut self.found.used;
         if usage["outputTokens"].is_u64() {
             let out = sum(&["outputTokens", "thoughtTokens"]);

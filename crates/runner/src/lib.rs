@@ -11,8 +11,14 @@ mod child;
 mod client;
 pub mod clock;
 mod crew;
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
 mod decide;
 mod environment;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod guardian;
 mod hand;
 mod house;
@@ -20,6 +26,8 @@ pub mod leash;
 mod line;
 mod pace;
 mod preset;
+#[cfg(test)]
+mod properties;
 mod reader;
 mod said;
 mod used;

@@ -16,7 +16,8 @@ impl Used {
     pub(crate) fn and(self, more: Used) -> Used {
         self.by(
             more,
-            |one, more| one + more,
+            // What is not a number any more could not be written down.
+            |one, more| (one + more).min(f64::MAX),
             |one, more| one.saturating_add(more),
         )
     }

@@ -47,6 +47,14 @@ mod tx;
 mod untold;
 mod value;
 
+#[cfg(feature = "fuzzing")]
+pub use postgres::fuzzing;
+
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
+
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

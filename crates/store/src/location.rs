@@ -61,9 +61,14 @@ impl Location {
             return shown;
         };
         let mut parameters = url.split_once('?').unwrap_or_default().1.split('&');
-        match parameters.find(|pair| pair.starts_with("schema=")) {
-            Some(schema) => format!("{shown}?{schema}"),
-            None => shown,
+        // What is no plain name may be a piece of a password with a bare ? or & in it.
+        let is_plain = |pair: &&str| {
+            let name = pair.strip_prefix("schema=");
+            name.is_some_and(|name| has_only(name, "_"))
+        };
+        match parameters.find(is_plain) {
+            Some(schema) if shown != HIDDEN => format!("{shown}?{schema}"),
+            _ => shown,
         }
     }
 }
@@ -91,13 +96,8 @@ fn without_password(url: &str) -> Option<String> {
     if !has_only(hosts, "-._~%,:[]") || !has_only(database, "-._~%") {
         return None;
     }
-    // What follows a host is its port, or a password that lacks its host.
-    let has_ports = hosts.split(',').all(|host| {
-        let end = host.rfind(']').map_or(0, |at| at + 1);
-        let port = host[end..].split_once(':').map_or("", |(_, port)| port);
-        port.bytes().all(|b| b.is_ascii_digit())
-    });
-    if !has_ports {
+    // A login whose marks are escaped looks like a host or like a database.
+    if unescaped(database).contains([':', '@']) || !hosts.split(',').all(is_host) {
         return None;
     }
     let user = if !user.is_empty() && has_only(user, "-._~") {
@@ -107,6 +107,31 @@ fn without_password(url: &str) -> Option<String> {
     };
     let slash = if path.contains('/') { "/" } else { "" };
     Some(format!("{scheme}://{user}{hosts}{slash}{database}"))
+}
+
+/// Whether it is a host with or without its port: what follows a host is that, or a password that lacks its host.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((name, port)) if is_address(name) => (name, port.strip_prefix(':')),
+            _ => return false,
+        },
+        None => match text.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (text, None),
+        },
+    };
+    let is_name = text.starts_with('[') || !unescaped(name).contains([':', '@', '[', ']']);
+    let is_port = |port: &str| {
+        let digits = port.bytes().all(|b| b.is_ascii_digit());
+        port.is_empty() || (digits && port.parse::<u16>().is_ok())
+    };
+    is_name && port.is_none_or(is_port)
+}
+
+fn is_address(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_hexdigit() || b":.".contains(&b))
 }
 
 fn has_only(text: &str, marks: &str) -> bool {
@@ -120,7 +145,10 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {
         out.push_str(before);
-        let byte = after.get(..2).and_then(|d| u8::from_str_radix(d, 16).ok());
+        let digits = after
+            .get(..2)
+            .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match byte.filter(u8::is_ascii) {
             Some(byte) => {
                 out.push(char::from(byte));
@@ -164,9 +192,16 @@ mod tests {
             "postgre://me:s3cret@db/team",
             "mysql://me:s3cret@db/team",
             "host=db password=s3cret",
+            "postgres://me:abc?schema=s3cret@db/team",
+            "postgres://me%3As3cret%40db/team",
+            "postgres:///me%3As3cret%40db",
+            "postgres://[me:s3cret]/team",
+            "postgres://me:x]s3cret",
+            "postgres://me:31415926535/team",
         ] {
-            let shown = Location::parse(url).shown();
+            let shown = Location::parse(url).shown() + &Location::parse(url).named();
             assert!(!shown.contains("s3cret"), "{url}: {shown}");
+            assert!(!shown.contains("31415926535"), "{url}: {shown}");
             assert!(!format!("{:?}", Location::parse(url)).contains("s3cret"));
         }
     }

@@ -7,9 +7,13 @@ mod ahead;
 mod dial;
 mod ear;
 mod failure;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod link;
 mod login;
 mod pass;
+#[cfg(test)]
+mod properties;
 mod schema;
 mod session;
 mod tls;

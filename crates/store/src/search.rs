@@ -9,6 +9,8 @@ mod archive;
 mod document;
 mod filter;
 mod index;
+#[cfg(test)]
+mod properties;
 mod query;
 mod table;
 mod word;

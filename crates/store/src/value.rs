@@ -119,7 +119,7 @@ impl Row {
     pub(crate) fn parsed<T: std::str::FromStr>(&mut self) -> Result<T, StoreError> {
         let text = self.text()?;
         text.parse()
-            .map_err(|_| StoreError::Unreadable(format!("{text:?}")))
+            .map_err(|_| StoreError::Unreadable(inbox_core::text::quoted(&text)))
     }
 
     /// The next column, a word of a vocabulary.

@@ -43,6 +43,11 @@ pub(super) fn look_up(
     file.take(LONGEST)
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(&error))?;
+    // A line that goes on where the reading ends would give half a password.
+    if bytes.len() as u64 == LONGEST {
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        bytes.truncate(end);
+    }
     // A line in another encoding spoils itself alone.
     let text = String::from_utf8_lossy(&bytes);
     let port = host.port().to_string();
@@ -74,7 +79,7 @@ fn names(host: &Host) -> Vec<String> {
 }
 
 /// The password in `line` if its first four fields fit.
-fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
+pub(super) fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;
     }
@@ -196,6 +201,10 @@ mod tests {
                 .unwrap_err()
                 .contains("plain file")
         );
+        let long = format!("{}*:*:*:*:hunter2hunter2", "#\n".repeat(524_280));
+        assert!(long.len() as u64 > LONGEST);
+        std::fs::write(&path, &long).unwrap();
+        assert!(look("ada").is_err(), "half a password is none");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -18,6 +18,9 @@ use crate::value::{Row, Value};
 /// What the server is read in.
 const CHUNK: usize = 16 * 1024;
 
+/// The largest message: many times what any row has. Room for a message is made when its length is read, and anybody may say a length.
+const LARGEST: u32 = 256 << 20;
+
 /// The types of the columns that a statement gives.
 pub(super) type Columns = std::sync::Arc<[Oid]>;
 
@@ -258,7 +261,7 @@ impl Wire {
     }
 
     fn gather_notices(&mut self) -> Result<(), Failure> {
-        while let Some(message) = Message::parse(&mut self.read)? {
+        while let Some(message) = parsed(&mut self.read)? {
             match message {
                 Message::NotificationResponse(body) => self.note(&body)?,
                 Message::ErrorResponse(body) => return Err(refused(body.fields())),
@@ -296,7 +299,7 @@ impl Wire {
 
     pub(super) fn message(&mut self) -> Result<Message, Failure> {
         loop {
-            match Message::parse(&mut self.read)? {
+            match parsed(&mut self.read)? {
                 Some(Message::NotificationResponse(body)) => self.note(&body)?,
                 Some(message) => return Ok(message),
                 None => self.read_more()?,
@@ -335,6 +338,18 @@ impl AsFd for Wire {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
+}
+
+/// The next message, once it is whole.
+fn parsed(read: &mut BytesMut) -> Result<Option<Message>, Failure> {
+    if let [_, a, b, c, d, ..] = read[..]
+        && u32::from_be_bytes([a, b, c, d]) > LARGEST
+    {
+        return Err(Failure::Lost(
+            "the server's answer is no message of PostgreSQL".into(),
+        ));
+    }
+    Ok(Message::parse(read)?)
 }
 
 pub(super) fn refused(mut fields: ErrorFields<'_>) -> Failure {
@@ -378,7 +393,10 @@ fn value(ty: Oid, raw: &[u8]) -> Result<Value, Failure> {
     let unread = |what: &str| Failure::Unreadable(what.to_owned());
     let text = std::str::from_utf8(raw).map_err(|_| unread("text that is not UTF-8"))?;
     Ok(match ty {
-        INT2 | INT4 | INT8 => Value::Int(text.parse().map_err(|_| unread(text))?),
+        INT2 | INT4 | INT8 => {
+            let number = text.parse();
+            Value::Int(number.map_err(|_| unread(&inbox_core::text::quoted(text)))?)
+        }
         BOOL => Value::Int((text == "t").into()),
         TEXT | VARCHAR | NAME => Value::Text(text.to_owned()),
         _ => return Err(unread(&format!("the type number {ty}"))),

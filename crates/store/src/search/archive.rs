@@ -86,7 +86,7 @@ impl Store {
     }
 }
 
-fn read(line: &str) -> Option<(Message, Thread)> {
+pub(super) fn read(line: &str) -> Option<(Message, Thread)> {
     let mut line: Value = serde_json::from_str(line).ok()?;
     let message = serde_json::from_value(line.get_mut("message")?.take()).ok()?;
     let thread = serde_json::from_value(line.get_mut("thread")?.take()).ok()?;
@@ -100,9 +100,10 @@ fn refusal(trouble: Trouble) -> Refusal {
 }
 
 /// The number of a month's first message: greater for later months.
-fn number_of(month: &str) -> Result<i64, Refusal> {
+pub(super) fn number_of(month: &str) -> Result<i64, Refusal> {
     let parts = month.split_once('-').and_then(|(year, month)| {
-        let is_written = year.len() == 4 && month.len() == 2;
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_written = year.len() == 4 && month.len() == 2 && is_digits(year) && is_digits(month);
         is_written.then_some((year.parse::<u16>().ok()?, month.parse::<u8>().ok()?))
     });
     match parts {
@@ -110,13 +111,14 @@ fn number_of(month: &str) -> Result<i64, Refusal> {
             Ok((i64::from(year) * 12 + i64::from(month) - 1) * MONTH)
         }
         _ => Err(Refusal::input(format!(
-            "{month:?} is not a month such as 2026-10"
+            "{} is not a month such as 2026-10",
+            inbox_core::text::quoted(month)
         ))),
     }
 }
 
 /// The month that a message with this number is in.
-fn month_of(number: i64) -> String {
+pub(super) fn month_of(number: i64) -> String {
     let months = number / MONTH;
     format!("{:04}-{:02}", months / 12, months % 12 + 1)
 }

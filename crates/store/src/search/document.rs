@@ -26,7 +26,7 @@ pub struct Document<'a> {
 }
 
 pub(crate) struct Field<'a> {
-    text: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
     pub(crate) words: Vec<Word>,
 }
 

@@ -87,6 +87,15 @@ fn no_refusal_shows_a_password() {
         "mysql://ada:hunter2@h/d",
         "postgres:/ada:hunter2@h/d",
         "host=h password=hunter2",
+        // The marks of a login are escaped with it.
+        "postgres://ada%3Ahunter2@h/d",
+        "postgres://ada%3Ahunter2%40h/d",
+        "postgres://ada%3Ahunter2",
+        "postgres://hunter2%40h/d",
+        "postgres://[ada:hunter2]/d",
+        "postgres:///ada%3Ahunter2%40h",
+        "postgres://h/d?p%61ssword=x&hunter2=y",
+        "postgres://h/d?p%61ssword=x&sslmode=hunter2",
     ] {
         let refusal = refusal(url);
         assert!(!refusal.contains("hunter2"), "{refusal}");
@@ -110,6 +119,10 @@ fn hosts_and_ports_are_read_as_libpq_reads_them() {
         ("postgres://a:1,b/d", &[tcp("a", 1), tcp("b", 5432)]),
         ("postgres://a,b/d?port=7", &[tcp("a", 7), tcp("b", 7)]),
         ("postgres://[2001:db8::1]:9/d", &[tcp("2001:db8::1", 9)]),
+        (
+            "postgres://[fe80::1%25eth0]/d",
+            &[tcp("fe80::1%eth0", 5432)],
+        ),
         ("postgres://%2Fsockets:9/d", &[unix("/sockets", 9)]),
         ("postgres:///d?host=/sockets&port=9", &[unix("/sockets", 9)]),
         ("postgres://a/d?host=b", &[tcp("b", 5432)]),

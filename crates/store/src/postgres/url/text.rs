@@ -106,7 +106,14 @@ impl Parameters {
         };
         let (authority, database, query) = split(url)?;
         parameters.authority(authority)?;
-        parameters.put("dbname", decoded(database)?);
+        let database = decoded(database)?;
+        let (_, after) = database.split_once(':').unwrap_or_default();
+        if after.contains('@') {
+            return Err(refused(
+                "its database is a login with escaped marks: write the : and the @ behind a user and a password as they are",
+            ));
+        }
+        parameters.put("dbname", database);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             parameters.pair(pair)?;
         }
@@ -188,7 +195,14 @@ impl Parameters {
             Some((login, hosts)) => {
                 let (user, password) = login.split_once(':').unwrap_or((login, ""));
                 self.secretive |= !password.is_empty();
-                self.put("user", decoded(user)?);
+                let user = decoded(user)?;
+                // Who escapes the mark between a user and a password has the password in the user's name, which errors show.
+                if user.contains(':') {
+                    return Err(refused(
+                        "write the : between a user and a password as it is, and not as %3A",
+                    ));
+                }
+                self.put("user", user);
                 self.put("password", decoded(password)?);
                 hosts
             }
@@ -197,7 +211,23 @@ impl Parameters {
         let (mut names, mut ports) = (Vec::new(), Vec::new());
         for host in hosts.split(',') {
             let (name, port) = host_port(host)?;
-            names.push(decoded(name)?);
+            let is_address = host.starts_with('[');
+            let name = decoded(name)?;
+            // A login whose marks are escaped would be the host, which errors show.
+            if name.contains(|c: char| c.is_control())
+                || (!name.starts_with(['/', '@']) && name.contains('@'))
+                || (!name.starts_with('/') && !is_address && name.contains(':'))
+            {
+                return Err(refused(
+                    "its host has a mark in it that no host has: write the : and the @ behind a user and a password as they are",
+                ));
+            }
+            let (number, zone) = name.split_once('%').unwrap_or((&name, ""));
+            let is_number = |b: u8| b.is_ascii_hexdigit() || b":.".contains(&b);
+            if is_address && !(number.bytes().all(is_number) && is_zone(zone)) {
+                return Err(refused("an IPv6 address is written as [::1] or [::1]:5432"));
+            }
+            names.push(name);
             ports.push(decoded(port)?);
         }
         if names.iter().any(|name| !name.is_empty()) {
@@ -214,6 +244,8 @@ impl Parameters {
             return Err(self.unknown(pair));
         };
         let (name, value) = (decoded(name)?, decoded(value)?);
+        // The name may have been escaped, too.
+        self.secretive |= name.to_ascii_lowercase().contains("pass");
         // How JDBC asks for it; libpq understands this one word, too.
         if name == "ssl" && value == "true" {
             self.put("sslmode", "require".into());
@@ -304,6 +336,12 @@ fn host_port(host: &str) -> Result<(&str, &str), StoreError> {
         (!name.is_empty()).then_some((name, port))
     });
     inner.ok_or_else(|| refused("an IPv6 address is written as [::1] or [::1]:5432"))
+}
+
+/// Whether it may be what an address of this machine's own network is on, such as `eth0`.
+fn is_zone(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 /// Text with `%41` for `A`. A zero byte would end a string of the protocol before its end.
