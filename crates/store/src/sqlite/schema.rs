@@ -109,9 +109,10 @@ fn difference(found: &[Item], ours: &[Item]) -> Option<String> {
         let [kind, name] = [&item.kind, &item.name].map(|part| String::from_utf8_lossy(part));
         format!("the {kind} {name}")
     };
-    let is_named = |item: &&Item, other: &Item| item.kind == other.kind && item.name == other.name;
-    for item in ours.iter().filter(|item| !found.contains(item)) {
-        let is_there = found.iter().any(|other| is_named(&item, other));
+    if let Some(item) = ours.iter().find(|item| !found.contains(item)) {
+        let is_there = found
+            .iter()
+            .any(|other| (&item.kind, &item.name) == (&other.kind, &other.name));
         let what = if is_there {
             "is not as inbox makes it"
         } else {

@@ -264,7 +264,7 @@ fn a_copy_is_a_new_file_of_that_very_name_and_nothing_is_overwritten() {
     }
 }
 
-/// A rollback journal without pages, that ends with the path of a file that SQLite takes for its own: before 3.54 it deleted any.
+/// A rollback journal without pages, that ends with the path of a file that SQLite takes for its own: 3.40, for one, deletes any.
 fn journal_that_names(victim: &Path) -> Vec<u8> {
     const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
     let name = victim.to_str().unwrap().as_bytes();
