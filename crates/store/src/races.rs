@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 /// So often it is tried again at once: two who meet are over in no time.
-const AT_ONCE: u32 = 10;
+const AT_ONCE: u32 = 5;
 
 /// How long it is tried again. Of a hundred who write to one thread each meets the others more often than a count could say, and
 /// all of them are served by then.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The longest pause, as a power of two of milliseconds.
-const LONGEST: u32 = 6;
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// The races that something has lost.
 pub(crate) struct Races {
@@ -37,8 +37,11 @@ impl Races {
         if self.begun.elapsed() >= PATIENCE {
             return false;
         }
-        let most = 1000_u64 << (self.lost - AT_ONCE).min(LONGEST);
-        let pause = getrandom::u64().unwrap_or(most) % most;
+        // As long as one try takes, and then twice, four times, eight times as long: on a busy machine a try takes long.
+        let one = self.begun.elapsed() / self.lost;
+        let most = one.saturating_mul(1 << (self.lost - AT_ONCE).min(16));
+        let most = u64::try_from(most.min(LONGEST).as_micros()).unwrap_or(u64::MAX);
+        let pause = getrandom::u64().unwrap_or(most) % most.max(1);
         std::thread::sleep(Duration::from_micros(pause));
         true
     }

@@ -137,10 +137,8 @@ fn on_postgresql_of_96_who_write_to_one_thread_at_once_all_are_served() {
                         summary: Some("so".to_owned()),
                         ..Reply::to("thr_1".parse().expect("an id"))
                     };
-                    let replies = (0..3).map(|_| reply.run(&inbox, &me));
-                    replies
-                        .filter_map(|reply| Some(reply.err()?.message))
-                        .next()
+                    let mut replies = (0..3).map(|_| reply.run(&inbox, &me));
+                    replies.find_map(|reply| Some(reply.err()?.message))
                 })
             })
             .collect();
