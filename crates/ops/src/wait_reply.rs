@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation, Waiting, thread};
+use crate::lock;
 use crate::page::Page;
 use crate::renew::renew;
 
@@ -233,6 +234,10 @@ impl WaitReply {
             state.began = true;
             match holds {
                 Ok(_) => {
+                    // Who waits as the holder keeps the lease, which is done in that one's name.
+                    if let Some(holder) = &row.holder {
+                        lock::must_be_proven(tx, caller, holder)?;
+                    }
                     let lease_ms = row.lease_ms.unwrap_or(1);
                     let until = row.lease_until.unwrap_or(now);
                     let third = lease_ms / 3;

@@ -102,22 +102,6 @@ fn the_console_in_the_terminal_asks_once_and_speaks_for_her() {
 }
 
 #[test]
-fn who_waits_as_a_person_with_a_lock_types_her_passphrase_and_waits() {
-    let desk = locked();
-    desk.ok("send --from backend --to ada --subject Which~auth?");
-    let line = "wait-reply --agent ada --thread thr_1 --timeout-seconds 60";
-    desk.run(format!("{line} --json").split(' '))
-        .refused(30, "locked");
-    let mut terminal = at_terminal(&desk, line);
-    terminal.sees("ada's passphrase:");
-    terminal.types(&format!("{PASSPHRASE}\n"));
-    desk.ok("reply --from backend --thread thr_1 --summary Never~mind");
-    terminal.sees("Never mind");
-    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
-    terminal.is_as_it_began();
-}
-
-#[test]
 fn a_signature_by_hand_takes_the_passphrase_of_a_person_with_a_lock() {
     let place = Place::new();
     place.inbox.run(["init", "--json"]).ok();
