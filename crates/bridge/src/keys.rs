@@ -25,7 +25,7 @@ const MOST: u64 = 64 << 20;
 const VERSION: u32 = 2;
 const OLDEST: u32 = 1;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
     version: u32,
@@ -33,7 +33,7 @@ struct Contents {
     networks: BTreeMap<String, OnNetwork>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ struct OnNetwork {
     unfinished: Vec<String>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     account_id: String,
@@ -132,8 +132,18 @@ impl Keys {
                 file.take(MOST)
                     .read_to_string(&mut text)
                     .map_err(|error| cannot(&error))?;
-                let mut contents: Contents =
-                    serde_json::from_str(&text).map_err(|error| cannot(&error))?;
+                // What serde says of a value repeats it, and that may be a key: the place is enough.
+                let mut contents: Contents = serde_json::from_str(&text).map_err(|error| {
+                    let (line, column) = (error.line(), error.column());
+                    let said = error.to_string();
+                    if said.contains('"') || inbox_core::text::is_secret(&said) {
+                        cannot(&format!(
+                            "line {line} column {column} is not what belongs there"
+                        ))
+                    } else {
+                        cannot(&said)
+                    }
+                })?;
                 if !(OLDEST..=VERSION).contains(&contents.version) {
                     return Err(cannot(&format!("their version is {}", contents.version)));
                 }
