@@ -15,3 +15,8 @@ mod serve;
 
 pub use fault::{Faults, NoTrouble, Trouble, Twist};
 pub use serve::{Devnet, Options, StartError};
+
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;

@@ -17,6 +17,10 @@ mod claim;
 pub mod config;
 pub mod console;
 mod content;
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
 mod dead_letters;
 mod deliver;
 mod desk;
@@ -39,6 +43,8 @@ mod note;
 mod notify;
 mod page;
 mod prompt;
+#[cfg(test)]
+mod properties;
 mod read;
 mod receipts;
 mod release;

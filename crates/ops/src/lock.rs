@@ -22,6 +22,9 @@ const LONGEST: usize = 1024;
 /// How often a passphrase is hashed: a fraction of a second for who knows it, and much for who guesses.
 const TURNS: NonZeroU32 = NonZeroU32::new(600_000).expect("not zero");
 
+/// The most that a seal may ask for: a second or two of work.
+const MOST_TURNS: NonZeroU32 = NonZeroU32::new(10_000_000).expect("not zero");
+
 /// How a passphrase is hashed.
 static HASH: pbkdf2::Algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
 
@@ -185,6 +188,10 @@ fn is_of(seal: &str, passphrase: &str) -> bool {
     let (Ok(turns), Some(salt), Some(hash)) = (turns.parse(), bytes(salt), bytes(hash)) else {
         return false;
     };
+    // Whoever can write to the store must not keep others waiting for hours.
+    if turns > MOST_TURNS {
+        return false;
+    }
     pbkdf2::verify(HASH, turns, &salt, passphrase.as_bytes(), &hash).is_ok()
 }
 
@@ -220,6 +227,7 @@ mod tests {
             ":::",
             "pbkdf2-sha256:0:00:00",
             "pbkdf2-sha256:1:é:00",
+            "pbkdf2-sha256:4294967295:00:00",
             "md5:1:00:00",
         ] {
             assert!(!is_of(broken, "correct horse"), "{broken}");

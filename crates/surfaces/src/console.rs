@@ -30,6 +30,18 @@ pub(crate) use card::{Answered, answer as answer_card};
 use html::Html;
 pub(crate) use html::decoded;
 
+/// A text as a page shows it.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn markdown_of(text: &str) -> String {
+    markdown::markdown(text).to_string()
+}
+
+/// A payload as a page shows it.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn payload_of(value: &serde_json::Value) -> String {
+    payload::sections(value).0.to_string()
+}
+
 /// What a person asked for, and who it is.
 pub(crate) struct Visit<'a> {
     pub(crate) inbox: &'a Inbox,

@@ -2,8 +2,14 @@
 
 pub mod cli;
 mod console;
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "it is the test kit's, and public there")]
+#[path = "../../testkit/src/damage.rs"]
+mod damage;
 mod envelope;
 pub mod far;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod http;
 pub mod mcp;
 mod notify;

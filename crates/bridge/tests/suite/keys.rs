@@ -64,3 +64,30 @@ fn an_agent_is_found_on_its_own_network_alone() {
     drop(keys);
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_key_in_the_wrong_place_of_the_file_is_not_repeated() {
+    let folder = place("wrong");
+    let path = folder.join("hedera.keys");
+    let key = PrivateKey::generate(Algorithm::Ed25519).unwrap();
+    let key = key.reveal().to_string();
+    for text in [
+        format!(
+            "{{\"version\":2,\"networks\":{{\"local\":{{\"agents\":{{\"ada\":\"{key}\"}}}}}}}}"
+        ),
+        format!("{{\"version\":2,\"networks\":{{\"local\":\"{key}\"}}}}"),
+        format!("{{\"version\":\"{key}\"}}"),
+        format!("{{\"version\":2,\"{key}\":1}}"),
+        format!(
+            "{{\"version\":2,\"networks\":{{\"local\":{{\"agents\":{{\"ada\":{{\"account_id\":\"{key}\",\"private_key\":\"0.0.5\"}}}}}}}}}}"
+        ),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let outcome = Keys::open(&path, "local").and_then(|keys| keys.get("ada"));
+        let refusal = outcome.map(|_| ()).unwrap_err();
+        let said = format!("{refusal:?}");
+        assert!(!said.contains(&key) && !said.contains(&key[32..]), "{said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -209,3 +209,49 @@ impl Page {
         i64::try_from(rows).is_ok_and(|rows| rows >= self.limit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::damage::{cases, damaged_text};
+
+    const KNOWN: &[&str] = &["limit", "order", "timestamp", "sequencenumber", "scheduled"];
+
+    proptest! {
+        #![proptest_config(cases(800))]
+
+        /// Whatever is asked, a page has its bounds, its values are no part of the statement, and the next page can be asked for.
+        #[test]
+        fn whatever_is_asked_is_a_page_or_refused(text in damaged_text(vec![
+            "limit=25&order=asc&sequencenumber=gt:5&timestamp=lte:1700000000.000000001",
+            "limit=100&order=desc&timestamp=gte%3A1&timestamp=lt:9999999999.999999999&scheduled=true",
+        ])) {
+            let Ok(query) = Query::read(&text, KNOWN) else { return Ok(()); };
+            let _ = query.flag("scheduled");
+            let mut select = Select::new("SELECT 1 WHERE TRUE", [1]);
+            let narrowed = query.narrow(&mut select, "timestamp", "consensus", form::nanos);
+            let other = query.narrow(&mut select, "sequencenumber", "sequence", form::number);
+            prop_assert!(select.text.matches('?').count() + 1 >= select.values.len());
+            prop_assert!(select.text.chars().all(|c| c.is_ascii_alphanumeric() || " <>=?_.()".contains(c)), "{}", select.text);
+            if let (Ok(page), Ok(()), Ok(())) = (query.page(false), narrowed, other) {
+                prop_assert!((1..=MOST).contains(&page.limit));
+                let next = query.next("topics/0.0.5/messages", page, "sequencenumber", "7");
+                let (_, asked) = next.split_once('?').expect("it has a question");
+                prop_assert!(Query::read(asked, KNOWN).is_ok_and(|query| query.page(true).is_ok()), "{next}");
+            }
+        }
+
+        #[test]
+        fn times_and_escapes_are_read_as_they_were_written(nanos in 0..i64::MAX, text in ".{0,40}") {
+            prop_assert_eq!(form::nanos(&form::time(nanos)), Some(nanos));
+            prop_assert_eq!(form::unescaped(&form::escaped(&text)), text);
+        }
+
+        #[test]
+        fn trouble_is_read_or_refused(text in damaged_text(vec!["busy=3", "slow=200ms", "lag=24h", "gap=2", "slow=1m"])) {
+            let _ = text.parse::<crate::fault::Trouble>();
+        }
+    }
+}

@@ -132,7 +132,8 @@ impl FromStr for Tinybars {
             whole.checked_mul(WHOLE)?.checked_add(part).map(Tinybars)
         };
         read().ok_or_else(|| {
-            Refusal::input(format!("{text:?} is not an amount of HBAR"))
+            let shown = inbox_core::text::quoted(text);
+            Refusal::input(format!("{shown} is not an amount of HBAR"))
                 .hint("write it as \"2\" or \"0.5\"; the smallest is \"0.00000001\"")
         })
     }

@@ -19,8 +19,12 @@ pub(crate) const DEVNET: &str = "devnet.json";
 const MOST: u64 = 1 << 20;
 
 /// A value, and where it came from.
+#[derive(Debug)]
 struct Setting {
+    /// As it is written in a file, with dots between its parts.
     name: String,
+    /// Its parts: one of them may have dots of its own.
+    path: Vec<String>,
     value: Value,
     origin: String,
 }
@@ -185,7 +189,7 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
         if let Some(text) = find::variable(&name) {
             setting.value = from_text(&name, &text, &setting.value)?;
             let mut alone = Value::Object(Map::new());
-            insert(&mut alone, &setting.name, setting.value.clone());
+            insert(&mut alone, &setting.path, setting.value.clone());
             if let Some(problem) = problem_in(&alone) {
                 return Err(Refusal::input(format!("{name} cannot be used: {problem}"))
                     .hint("inbox config shows every setting and its value"));
@@ -195,7 +199,7 @@ fn read(location: Option<&Location>) -> Result<(Config, Vec<Setting>), Refusal> 
     }
     let mut whole = Value::Object(Map::new());
     for setting in &settings {
-        insert(&mut whole, &setting.name, setting.value.clone());
+        insert(&mut whole, &setting.path, setting.value.clone());
     }
     let config: Config =
         serde_json::from_value(whole).map_err(|error| Refusal::from_carried(&error.to_string()))?;
@@ -215,7 +219,11 @@ fn placed(error: &toml::de::Error, text: &str) -> String {
     let before = before.unwrap_or_default();
     let line = before.split('\n').count();
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-    format!("line {line}, column {column}: {}", error.message())
+    let message = error.message();
+    if inbox_core::text::is_secret(message) || message.contains("://") {
+        return format!("line {line}, column {column} is not what belongs there");
+    }
+    format!("line {line}, column {column}: {message}")
 }
 
 /// What is wrong with a value, without the value where it may be a secret.
@@ -253,7 +261,7 @@ fn problem_in(value: &Value) -> Option<String> {
         };
         for (name, entry) in entries {
             let mut alone = Value::Object(Map::new());
-            insert(&mut alone, &leaf.name, entry);
+            insert(&mut alone, &leaf.path, entry);
             if let Some(problem) = said(&alone) {
                 return Some(format!("{name}: {}", unsaid(&leaf.name, problem)));
             }
@@ -312,21 +320,23 @@ fn to_value(config: &Config) -> Result<Value, Refusal> {
 /// The values of nested tables by their dotted names. A list is one value.
 fn leaves(value: &Value, origin: &str) -> Vec<Setting> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), value)];
-    while let Some((name, value)) = open.pop() {
+    let mut open = vec![(Vec::new(), value)];
+    while let Some((path, value)) = open.pop() {
         match value {
             Value::Object(table) => {
                 for (key, value) in table.iter().rev() {
-                    let name = if name.is_empty() {
-                        key.clone()
-                    } else {
-                        format!("{name}.{key}")
-                    };
-                    open.push((name, value));
+                    let mut path: Vec<String> = path.clone();
+                    path.push(key.clone());
+                    open.push((path, value));
                 }
             }
             value => found.push(Setting {
-                name,
+                name: path
+                    .iter()
+                    .map(|key| written(key))
+                    .collect::<Vec<_>>()
+                    .join("."),
+                path,
                 value: value.clone(),
                 origin: origin.to_owned(),
             }),
@@ -335,17 +345,31 @@ fn leaves(value: &Value, origin: &str) -> Vec<Setting> {
     found
 }
 
+/// A key as a file has it: in quotes, unless it is plain.
+fn written(key: &str) -> std::borrow::Cow<'_, str> {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    if !key.is_empty() && key.bytes().all(is_bare) {
+        key.into()
+    } else {
+        format!("{key:?}").into()
+    }
+}
+
 fn put(settings: &mut Vec<Setting>, new: Setting) {
-    match settings.iter_mut().find(|old| old.name == new.name) {
+    match settings.iter_mut().find(|old| old.path == new.path) {
         Some(old) => *old = new,
         None => settings.push(new),
     }
 }
 
-fn insert(whole: &mut Value, name: &str, value: Value) {
+fn insert(whole: &mut Value, path: &[String], value: Value) {
     let mut place = whole;
-    for part in name.split('.') {
-        place = &mut place[part];
+    for part in path {
+        // What stands in the way is of another sort than its neighbours say; whoever reads the whole says so.
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        place = &mut place[part.as_str()];
     }
     *place = value;
 }
@@ -459,3 +483,6 @@ fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Refusal {
         .hint("correct the file, or move it away; inbox config then shows every setting and where it came from")
         .detail("path", path.display().to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,11 +106,46 @@ pub(crate) fn decoded(text: &str) -> Option<String> {
             b'+' => out.push(b' '),
             b'%' => {
                 let pair = [bytes.next()?, bytes.next()?];
-                let pair = std::str::from_utf8(&pair).ok()?;
-                out.push(u8::from_str_radix(pair, 16).ok()?);
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let byte = digit(pair[0])? * 16 + digit(pair[1])?;
+                out.push(u8::try_from(byte).ok()?);
             }
             byte => out.push(byte),
         }
     }
     String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::damage::{cases, damaged_text};
+
+    proptest! {
+        #![proptest_config(cases(800))]
+
+        #[test]
+        fn what_is_encoded_is_read_as_it_was(text in damaged_text(vec!["q=a+b&until=2026-01-01T00%3A00%3A00Z", "%E2%9C%93"])) {
+            let _ = decoded(&text);
+            let written = encoded(&text);
+            prop_assert!(written.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'<>&+".contains(&byte)));
+            prop_assert_eq!(decoded(&written), Some(text));
+        }
+
+        #[test]
+        fn times_at_the_ends_of_numbers_are_shown(time in any::<i64>(), now in any::<i64>()) {
+            let shown = [ago(Millis(time), Millis(now)), left(Millis(time), Millis(now))].map(|html| html.to_string());
+            prop_assert!(shown.iter().all(|html| html.len() < 300));
+        }
+    }
+
+    #[test]
+    fn an_escape_has_two_digits_and_no_sign() {
+        for wrong in ["%", "%4", "%+1", "%-1", "%zz", "%ff", "%C3%28"] {
+            assert_eq!(decoded(wrong), None, "{wrong}");
+        }
+        assert_eq!(decoded("a%20b+c").as_deref(), Some("a b c"));
+    }
 }

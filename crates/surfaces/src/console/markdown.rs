@@ -280,4 +280,80 @@ mod tests {
         assert!(html(&"> ".repeat(500)).starts_with("<pre>"));
         assert!(html(&"a".repeat(LONGEST + 1)).starts_with("<pre>"));
     }
+
+    /// The tags of a page, each as its name and whether it ends something.
+    fn tags(html: &str) -> Vec<(String, bool)> {
+        let pieces = html.split('<').skip(1);
+        let tag = |piece: &str| {
+            let inside = piece.split('>').next().unwrap_or_default();
+            let (is_end, name) = match inside.strip_prefix('/') {
+                Some(name) => (true, name),
+                None => (false, inside),
+            };
+            (
+                name.split(' ').next().unwrap_or_default().to_owned(),
+                is_end,
+            )
+        };
+        pieces.map(tag).collect()
+    }
+
+    const KNOWN: &[&str] = &[
+        "p",
+        "em",
+        "strong",
+        "code",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "a",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "blockquote",
+        "table",
+        "thead",
+        "tr",
+        "th",
+        "td",
+        "del",
+        "br",
+        "hr",
+        "span",
+        "tbody",
+        "s",
+        "input",
+    ];
+
+    proptest::proptest! {
+        #![proptest_config(crate::damage::cases(600))]
+
+        #[test]
+        fn whatever_is_written_is_laid_out_and_nothing_in_it_acts(text in crate::damage::damaged_text(vec![
+            "# One\n\n*two* **three** `four` ~~five~~\n\n- six\n  1. [seven](https://example.org \"t\")\n\n> eight\n",
+            "|a|b|\n|-|:-:|\n|1|2|\n\n```rust\nlet a = 1 < 2;\n```\n\n![x](http://a/b.png)\n<img src=x onerror=alert(1)>\n",
+            "- [ ] a\n- [x] b\n\n[c]: javascript:alert(1)\n[c] <https://a> <mailto:a@b> [^1]\n\n[^1]: note\n***\n&lt;b&gt; &#0; &#x1b;",
+        ])) {
+            for html in [html(&text), beginning(&text).0.to_string(), plain(&text).to_string()] {
+                let mut open = Vec::new();
+                for (name, is_end) in tags(&html) {
+                    proptest::prop_assert!(KNOWN.contains(&name.as_str()), "{name}: {html}");
+                    if ["br", "hr", "input"].contains(&name.as_str()) {
+                        continue;
+                    }
+                    if is_end {
+                        proptest::prop_assert_eq!(open.pop(), Some(name), "{}", html);
+                    } else {
+                        open.push(name);
+                    }
+                }
+                proptest::prop_assert!(open.is_empty(), "{open:?}: {html}");
+                proptest::prop_assert!(!html.to_lowercase().contains("href=\"javascript"), "{html}");
+                let is_active = |c: char| c.is_control() && c != '\n' && c != '\t';
+                proptest::prop_assert!(!html.chars().any(is_active), "{html:?}");
+            }
+        }
+    }
 }

@@ -157,4 +157,28 @@ mod tests {
             "<p class=\"wire\">Wire <code>claim</code></p><dl><dt>agent</dt><dd>quinn</dd></dl>"
         );
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::damage::cases(400))]
+
+        #[test]
+        fn whatever_a_payload_is_it_is_shown(text in crate::damage::damaged_text(vec![
+            r#"{"wire":"1.0","type":"brief","payload":{"a":[1,{"b":"<b>"},[[]]],"c":null,"d":{"e":{"f":{"g":{"h":1}}}}}}"#,
+        ])) {
+            if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                let shown = sections(&value).0.to_string();
+                proptest::prop_assert!(!shown.contains("<b>"), "{shown}");
+                let is_active = |c: char| c.is_control() && c != '\n' && c != '\t';
+                proptest::prop_assert!(!shown.chars().any(is_active), "{shown:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_fuzzer_begins_with_is_shown() {
+        let text = include_str!("../../../../fuzz/seeds/page_decode/text.md");
+        assert!(crate::fuzzing::markdown(text).contains("<h4>One</h4>"));
+        let query = include_str!("../../../../fuzz/seeds/page_decode/query.txt");
+        assert!(crate::fuzzing::request(query).is_some_and(|text| text.contains("a b")));
+    }
 }

@@ -101,7 +101,8 @@ pub(super) fn follow(
 
 fn cursor(text: &str) -> Result<EventId, Refusal> {
     let number: Option<i64> = text.parse().ok().filter(|number| *number >= 0);
-    let wrong = || Refusal::input(format!("{text:?} is not the number of an event"));
+    let shown = inbox_core::text::quoted(text);
+    let wrong = || Refusal::input(format!("{shown} is not the number of an event"));
     number.map(EventId).ok_or_else(wrong)
 }
 
@@ -122,4 +123,21 @@ pub(super) fn response(events: Events) -> Response<Body> {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #![proptest_config(crate::damage::cases(400))]
+
+        #[test]
+        fn a_cursor_is_a_number_or_refused_in_few_words(text in crate::damage::damaged_text(vec!["417", "9223372036854775807"])) {
+            match cursor(&text) {
+                Ok(found) => proptest::prop_assert!(found.0 >= 0),
+                Err(refusal) => proptest::prop_assert!(refusal.message.len() < 1_500),
+            }
+        }
+    }
 }

@@ -127,3 +127,57 @@ pub(super) fn secret(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         .eq_ignore_ascii_case("bearer")
         .then(|| secret.trim().to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::damage::{cases, damaged_text};
+
+    const OWN: &[&str] = &[
+        "127.0.0.1:4766",
+        "localhost:4766",
+        "[::1]:4766",
+        "inbox.example:4766",
+    ];
+
+    fn is_own(text: &str) -> bool {
+        OWN.iter().any(|name| name.eq_ignore_ascii_case(text))
+    }
+
+    proptest! {
+        #![proptest_config(cases(800))]
+
+        /// Only who names one of the server's own hosts, letter by letter, comes in.
+        #[test]
+        fn whatever_a_host_or_an_origin_says_only_our_own_is_let_in(
+            host in damaged_text(OWN.to_vec()),
+            origin in damaged_text(vec!["http://127.0.0.1:4766", "http://localhost:4766", "null", "https://evil.example"]),
+        ) {
+            let gate = Gate::new(4766, &["inbox.example".to_owned()], false);
+            let get = |uri: Option<&str>, headers: &HeaderMap| {
+                gate.admits(&Method::GET, Version::HTTP_11, uri, headers, false).is_ok()
+            };
+            let mut headers = HeaderMap::new();
+            if let Ok(value) = HeaderValue::from_str(&host) {
+                headers.insert(header::HOST, value);
+                // Spaces around a value are no part of it on the wire, and here they are another name.
+                prop_assert_eq!(get(None, &headers), is_own(&host));
+            }
+            headers.insert(header::HOST, HeaderValue::from_static("localhost:4766"));
+            prop_assert_eq!(get(Some(&host), &headers), is_own(&host));
+            if let Ok(value) = HeaderValue::from_str(&origin) {
+                headers.insert(header::ORIGIN, value);
+                let is_ours = origin.strip_prefix("http://").is_some_and(is_own);
+                prop_assert_eq!(get(None, &headers), is_ours);
+            }
+        }
+
+        #[test]
+        fn a_server_knows_itself_whatever_else_it_is_called(name in ".{0,30}", port in any::<u16>(), is_tls in any::<bool>()) {
+            let own = format!("localhost:{port}");
+            prop_assert!(Gate::new(port, &[name], is_tls).knows(&own));
+        }
+    }
+}

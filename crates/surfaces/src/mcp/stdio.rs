@@ -284,3 +284,43 @@ impl Transport<RoleServer> for Lines {
         self.out.lock().await.flush().await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &[&str] = &[
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"x\",\"version\":\"1\"}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":\"inbox_fetch\",\"arguments\":{}}}\r\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"inbox://thread/thr_1\"}}\n[]\n",
+    ];
+
+    proptest::proptest! {
+        #![proptest_config(crate::damage::cases(400))]
+
+        #[test]
+        fn whatever_a_client_says_is_a_message_or_answered(bytes in crate::damage::damaged(LINES.to_vec())) {
+            let mut input = bytes.as_slice();
+            let (tell_gone, _gone) = watch::channel(false);
+            let (_send, lines) = mpsc::channel(1);
+            let mut reader = Lines {
+                input: lines,
+                out: Arc::new(Mutex::new(tokio::io::stdout())),
+                tell_gone,
+                has_begun: false,
+                owed: None,
+            };
+            let mut count = 0;
+            while let Some(line) = next_line(&mut input) {
+                count += 1;
+                if let Line::Text(line) = line
+                    && let Said::Wrong(answer) = reader.read(&line)
+                {
+                    let text = serde_json::to_string(&answer).expect("it can be written");
+                    proptest::prop_assert!(text.contains("error") && !text.contains('\n'));
+                }
+            }
+            proptest::prop_assert!(count <= bytes.len());
+        }
+    }
+}

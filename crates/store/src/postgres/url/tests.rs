@@ -94,6 +94,8 @@ fn no_refusal_shows_a_password() {
         "postgres://hunter2%40h/d",
         "postgres://[ada:hunter2]/d",
         "postgres:///ada%3Ahunter2%40h",
+        "postgres://ada:x?hunter2",
+        "postgres://ada:x?hunter2=y",
         "postgres://h/d?p%61ssword=x&hunter2=y",
         "postgres://h/d?p%61ssword=x&sslmode=hunter2",
     ] {

@@ -227,6 +227,8 @@ impl Parameters {
             if is_address && !(number.bytes().all(is_number) && is_zone(zone)) {
                 return Err(refused("an IPv6 address is written as [::1] or [::1]:5432"));
             }
+            // A port that is none may be a password that lacks its host; what follows it, too.
+            self.secretive |= !port.is_empty() && port.parse::<u16>().is_err();
             names.push(name);
             ports.push(decoded(port)?);
         }

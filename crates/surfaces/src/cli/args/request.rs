@@ -147,8 +147,14 @@ fn integer(flag: &str, text: &str) -> Result<Value, Refusal> {
 }
 
 pub(crate) fn read_body(path: &str) -> Result<String, Refusal> {
+    // Who gives a secret itself, where the file with it is meant, does not see it again.
+    let shown = if inbox_core::text::is_secret(path) {
+        "(a secret in the place of a file's name)"
+    } else {
+        path
+    };
     let cannot = |error: &dyn std::fmt::Display| {
-        Refusal::input(format!("the file {path} cannot be read: {error}")).detail("path", path)
+        Refusal::input(format!("the file {shown} cannot be read: {error}")).detail("path", shown)
     };
     let mut bytes = Vec::new();
     // One byte more than is allowed tells too much from enough without reading a disk full of it.

@@ -193,6 +193,11 @@ pub(super) const THREATS: [Threat; 26] = [
                 "two_hosts_no_host_and_a_foreign_request_line_are_refused",
                 &[],
             ),
+            Held(
+                "crates/surfaces/src/http/gate.rs",
+                "whatever_a_host_or_an_origin_says_only_our_own_is_let_in",
+                &[],
+            ),
         ],
     },
     Threat {
@@ -251,6 +256,26 @@ pub(super) const THREATS: [Threat; 26] = [
             Held(
                 "cli/password.rs",
                 "no_list_of_processes_shows_a_password",
+                &[],
+            ),
+            Held(
+                "crates/core/src/properties.rs",
+                "a_secret_in_the_wrong_place_is_not_repeated",
+                &[],
+            ),
+            Held(
+                "crates/store/src/postgres/properties.rs",
+                "no_password_is_in_what_is_said_of_a_url",
+                &[],
+            ),
+            Held(
+                "crates/bridge/tests/suite/keys.rs",
+                "a_key_in_the_wrong_place_of_the_file_is_not_repeated",
+                &[],
+            ),
+            Held(
+                "crates/surfaces/src/cli/config/tests.rs",
+                "a_mistake_in_a_file_does_not_show_the_url_of_a_webhook",
                 &[],
             ),
         ],
@@ -365,6 +390,11 @@ pub(super) const THREATS: [Threat; 26] = [
             Held(
                 "cli/hostile_words.rs",
                 "what_people_see_of_hostile_text_is_harmless",
+                &[],
+            ),
+            Held(
+                "crates/surfaces/src/console/markdown.rs",
+                "whatever_is_written_is_laid_out_and_nothing_in_it_acts",
                 &[],
             ),
         ],
@@ -498,6 +528,11 @@ pub(super) const THREATS: [Threat; 26] = [
                 "a_stream_that_breaks_repeats_and_leaves_out_gives_every_message_once",
                 &[],
             ),
+            Held(
+                "crates/hedera/src/mirror/properties.rs",
+                "whatever_a_mirror_answers_it_is_read_or_named_by_its_place",
+                &[],
+            ),
         ],
     },
     Threat {
@@ -578,6 +613,56 @@ pub(super) const THREATS: [Threat; 26] = [
             Held(
                 "crates/surfaces/src/tui/keys.rs",
                 "any_bytes_are_keys_or_nothing_and_cost_no_more_than_they_are",
+                &[],
+            ),
+            Held(
+                "crates/core/src/properties.rs",
+                "whatever_a_text_is_it_is_read_or_refused",
+                &[],
+            ),
+            Held(
+                "crates/hcs/src/properties.rs",
+                "a_damaged_proof_is_refused_or_says_what_it_said",
+                &[],
+            ),
+            Held(
+                "crates/hedera/src/properties.rs",
+                "whatever_bytes_are_they_are_a_message_or_none",
+                &[],
+            ),
+            Held(
+                "crates/store/src/postgres/properties.rs",
+                "whatever_a_server_says_ends_in_an_answer_or_a_failure",
+                &[],
+            ),
+            Held(
+                "crates/store/src/search/properties.rs",
+                "whatever_is_asked_for_is_words_that_no_index_takes_for_anything_else",
+                &[],
+            ),
+            Held(
+                "crates/ops/src/properties.rs",
+                "whatever_stands_in_a_request_it_is_taken_as_it_is_or_refused",
+                &[],
+            ),
+            Held(
+                "crates/runner/src/properties.rs",
+                "whatever_a_client_prints_is_read_as_far_as_it_means_something",
+                &[],
+            ),
+            Held(
+                "crates/runner/src/properties.rs",
+                "whatever_an_agent_says_ends_its_turn_or_leaves_it_open",
+                &[],
+            ),
+            Held(
+                "crates/surfaces/src/mcp/stdio.rs",
+                "whatever_a_client_says_is_a_message_or_answered",
+                &[],
+            ),
+            Held(
+                "crates/surfaces/src/cli/config/tests.rs",
+                "whatever_a_file_of_settings_says_it_is_read_or_refused",
                 &[],
             ),
         ],

@@ -282,3 +282,29 @@ impl Input {
         self.stop_hook_active || self.loop_count > 0 || is_ended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #![proptest_config(crate::damage::cases(600))]
+
+        #[test]
+        fn whatever_a_client_says_to_its_hook_is_read_or_refused(bytes in crate::damage::damaged(vec![
+            r#"{"session_id":"s1","cwd":"/f","hook_event_name":"Stop","source":"startup","stop_hook_active":true,"loop_count":2}"#,
+            r#"{"conversationId":"c","workspacePaths":["/a","/b"],"sessionID":7,"agent_id":{},"status":"completed"}"#,
+        ])) {
+            let Ok(input) = Input::parse(&bytes) else { return Ok(()); };
+            let _ = (input.session(), input.folder(), input.is_after_compaction(), input.is_startup());
+            let _ = (input.is_subagents(), input.must_stop());
+            for client in CLIENTS {
+                for event in EVENTS {
+                    let answer = client.answer(event, &input, "mail \" for \\ you");
+                    let is_json = |text: &String| !text.starts_with('{') || serde_json::from_str::<Value>(text).is_ok();
+                    proptest::prop_assert!(answer.as_ref().is_none_or(is_json), "{answer:?}");
+                }
+            }
+        }
+    }
+}

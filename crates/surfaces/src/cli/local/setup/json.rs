@@ -278,3 +278,66 @@ fn input(value: &Value) -> CstInputValue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::damage::{cases, damaged_text};
+
+    fn wants() -> Vec<Want> {
+        let command = "/usr/bin/inbox hook claude stop";
+        let path = |parts: &[&str]| parts.iter().map(ToString::to_string).collect();
+        vec![
+            Want::Needed {
+                key: "version".into(),
+                value: json!(1),
+            },
+            Want::Entry {
+                path: path(&["mcpServers", "inbox"]),
+                value: json!({ "command": "inbox", "args": ["mcp"] }),
+            },
+            Want::Hook {
+                path: path(&["hooks", "Stop"]),
+                value: json!({ "hooks": [{ "type": "command", "command": command, "timeout": 10 }] }),
+                mark: "hook claude stop".into(),
+            },
+        ]
+    }
+
+    const FILES: &[&str] = &[
+        "// mine\n{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" }, },\n  \"hooks\": { \"Stop\": [] }\n}\n",
+        "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"mine\"}]}]},\"mcpServers\":{}}",
+        "{}",
+        "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"inbox hook claude stop\"}]}]},\"version\":2}",
+        "{\"mcpServers\":{\"inbox\":7}}",
+    ];
+
+    fn plain(text: &str) -> Option<Value> {
+        serde_json::from_str(text).ok()
+    }
+
+    proptest! {
+        #![proptest_config(cases(500))]
+
+        /// What is edited stays JSON, an edit that was made is not made again, and taking out leaves nothing of ours.
+        #[test]
+        fn whatever_somebodys_file_is_it_is_edited_or_refused(text in damaged_text(FILES.to_vec())) {
+            let wants = wants();
+            let _ = (has_any(&text, &wants), is_bare(&text, &wants), without(&text, &wants));
+            let Ok(edited) = with(&text, &wants) else { return Ok(()); };
+            prop_assert_eq!(with(&edited, &wants), Ok(edited.clone()));
+            let left = without(&edited, &wants).expect("what was written is read");
+            if plain(&text).is_none() {
+                return Ok(());
+            }
+            let value = plain(&edited);
+            prop_assert!(value.is_some(), "{edited}");
+            let left = plain(&left).expect("what is left is JSON");
+            prop_assert!(left.pointer("/mcpServers/inbox").is_none(), "{left}");
+            prop_assert!(!left.to_string().contains("/usr/bin/inbox hook"), "{left}");
+        }
+    }
+}

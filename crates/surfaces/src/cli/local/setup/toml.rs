@@ -98,3 +98,45 @@ fn bare(value: &Value) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::damage::{cases, damaged_text};
+
+    const FILES: &[&str] = &[
+        "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"\n",
+        "mcp_servers = { other = { command = \"y\" } }\n",
+        "[mcp_servers.inbox]\ncommand = \"old\"\nargs = [\n  \"mcp\",\n]\n[a]\nb = 1979-05-27T07:32:00Z\n",
+        "mcp_servers = 7\n[[mcp_servers.inbox]]\n",
+    ];
+
+    proptest! {
+        #![proptest_config(cases(500))]
+
+        #[test]
+        fn whatever_somebodys_file_is_it_is_edited_or_refused(text in damaged_text(FILES.to_vec())) {
+            let server = McpServer { command: "/usr/bin/inbox".into(), args: vec!["mcp".into()] };
+            let _ = without(&text);
+            let Ok(edited) = with(&text, &server) else { return Ok(()); };
+            let value: toml::Table = edited.parse().expect("what is written is TOML");
+            prop_assert_eq!(value["mcp_servers"]["inbox"]["command"].as_str(), Some("/usr/bin/inbox"));
+            prop_assert_eq!(with(&edited, &server), Ok(edited.clone()));
+            let left = without(&edited).expect("what was written is read");
+            let value: toml::Table = left.parse().expect("what is left is TOML");
+            let servers = value.get("mcp_servers");
+            prop_assert!(servers.is_none_or(|servers| servers.get("inbox").is_none()), "{left}");
+        }
+
+        #[test]
+        fn what_is_wrong_with_a_file_is_said_without_what_is_in_it(secret in "s[a-z0-9]{12}", at in 0..40_usize) {
+            let mut text = format!("token = \"{secret}\"\n[x]\nkey = \"{secret}\"\n");
+            text.insert_str(at.min(text.len()), "=\"");
+            if let Err(problem) = read(&text) {
+                prop_assert!(!problem.contains(&secret), "{problem}");
+            }
+        }
+    }
+}
