@@ -137,11 +137,16 @@ impl Keys {
                     .read_to_string(&mut text)
                     .map_err(|error| cannot(&error))?;
                 let mut contents: Contents = serde_json::from_str(&text).map_err(|error| {
-                    // What is wrong may be a key in a wrong place: only the place is said.
+                    // What serde says of a value repeats it, and that may be a key in a wrong place: only the place is said then.
                     let (line, column) = (error.line(), error.column());
-                    cannot(&format!(
-                        "line {line}, column {column} is not as a file of keys is"
-                    ))
+                    let said = error.to_string();
+                    if said.contains('"') || inbox_core::text::is_secret(&said) {
+                        cannot(&format!(
+                            "line {line}, column {column} is not as a file of keys is"
+                        ))
+                    } else {
+                        cannot(&said)
+                    }
                 })?;
                 if !(OLDEST..=VERSION).contains(&contents.version) {
                     return Err(cannot(&format!("their version is {}", contents.version)));

@@ -52,8 +52,16 @@ pub fn quoted(value: &str) -> String {
 pub fn is_secret(text: &str) -> bool {
     // As long as 32 bytes are, which is what keys have. A hash is as long: it is left out only where it is no hash that is wanted.
     const DIGITS: usize = 64;
+    // Random digits are of nearly all sixteen sorts.
+    const SORTS: u32 = 8;
+    let sorts = |digits: &str| {
+        let seen = digits.chars().filter_map(|digit| digit.to_digit(16));
+        seen.fold(0_u32, |seen, digit| seen | 1 << digit)
+            .count_ones()
+    };
     let mut words = text.split(|c: char| !c.is_ascii_hexdigit());
-    words.any(|digits| digits.len() >= DIGITS) || matches!(unsaid(text), Cow::Owned(_))
+    words.any(|digits| digits.len() >= DIGITS && sorts(digits) >= SORTS)
+        || matches!(unsaid(text), Cow::Owned(_))
 }
 
 /// A text without what is a secret by its form: a token, a lease token, a private key, a password in a URL. Who puts one where something
@@ -96,8 +104,12 @@ fn pem_in(text: &str) -> Option<(usize, usize)> {
     const MARK: &str = "PRIVATE KEY-----";
     let line = text.find("-----BEGIN ")?;
     let begin = line + text[line..].find(MARK)? + MARK.len();
-    let end = text[begin..].find("-----").map_or(text.len(), |at| begin + at);
-    let is_said = text[begin..end].chars().all(|c| c.is_whitespace() || c == '…');
+    let end = text[begin..]
+        .find("-----")
+        .map_or(text.len(), |at| begin + at);
+    let is_said = text[begin..end]
+        .chars()
+        .all(|c| c.is_whitespace() || c == '…');
     (!is_said).then_some((begin, end))
 }
 

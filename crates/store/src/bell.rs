@@ -91,7 +91,8 @@ impl Bell {
         let words = OnceLock::new();
         match map(&path, owner) {
             Ok(found) => drop(words.set(found)),
-            Err(error) if private::is_not_ours(&error) => {
+            // What stands where a bell would and can be none does no harm.
+            Err(error) if private::is_not_ours(&error) && !is_folder(&path) => {
                 return Err(StoreError::of_file("cannot use the bell".into(), &error));
             }
             // A disk that is full or read-only has no bell, and waiters look by themselves.
@@ -235,6 +236,10 @@ impl Drop for Listener<'_> {
             words.word(self.slot + 1).fetch_sub(1, Ordering::SeqCst);
         }
     }
+}
+
+fn is_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 fn map(path: &Path, owner: u32) -> std::io::Result<SharedWords> {

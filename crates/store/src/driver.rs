@@ -30,6 +30,11 @@ pub(crate) trait Driver: Send {
     /// Begins a transaction.
     fn begin(&mut self, mode: Mode) -> Result<(), StoreError>;
 
+    /// Waits, within a transaction that was just begun, for the others who lost races too, where several write at once.
+    fn take_turns(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Runs a statement and gives its rows.
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError>;
 

@@ -259,7 +259,7 @@ impl Store {
         }
         let mut races = Races::new();
         loop {
-            match self.attempt(driver.as_mut(), &foresee, &mut f) {
+            match self.attempt(driver.as_mut(), &races, &foresee, &mut f) {
                 Err(Abort::Failed(StoreError::Raced)) if races.again() => {}
                 outcome => return outcome.map_err(|abort| doubted(driver.as_mut(), abort)),
             }
@@ -344,6 +344,7 @@ impl Store {
     fn attempt<T>(
         &self,
         driver: &mut dyn Driver,
+        races: &Races,
         foresee: &impl Fn(&mut Foresight<'_>),
         f: &mut impl FnMut(&mut Tx<'_>) -> Result<T, Abort>,
     ) -> Result<Written<T>, Abort> {
@@ -352,6 +353,9 @@ impl Store {
         driver.begin(Mode::Write)?;
         let mut midst = Midst::of_all(driver);
         let driver = midst.driver();
+        if races.are_many() {
+            driver.take_turns()?;
+        }
         foresee(&mut Foresight::new(driver, self.is_database_time()));
         self.armed.reach(FailPoint::AfterBegin);
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {

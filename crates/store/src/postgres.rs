@@ -229,6 +229,11 @@ impl Driver for Postgres {
         self.link.begin(mode)
     }
 
+    fn take_turns(&mut self) -> Result<(), StoreError> {
+        // What is read behind it is as the one before left it: each statement looks anew.
+        self.link.run(&sql::TAKE_TURNS, Vec::new())
+    }
+
     fn query(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
         self.must_not_miss(sql)?;
         self.must_not_be_torn(sql, params)?;

@@ -1,12 +1,15 @@
-//! How often, and after what pause, something is decided again that met another write.
+//! How often something is decided again that met another write, and when it takes turns with others or pauses.
 
 use std::time::{Duration, Instant};
 
-/// So often it is tried again at once: two who meet are over in no time.
-const AT_ONCE: u32 = 5;
+/// From so many on it takes turns with those who lost as many: of a hundred who write to one thread, each would meet the others more
+/// often than a count could say.
+const MANY: u32 = 3;
 
-/// How long it is tried again. Of a hundred who write to one thread each meets the others more often than a count could say, and
-/// all of them are served by then.
+/// From so many on it pauses before it is tried again. Whoever takes turns meets only those who have just come.
+const TOO_MANY: u32 = 20;
+
+/// How long it is tried again.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The longest pause.
@@ -27,19 +30,24 @@ impl Races {
         }
     }
 
-    /// Whether it is to be tried again after another race was lost. It waits for a while before, where many want the same: each
-    /// for another one, so that they do not meet again.
+    /// Whether it is time to take turns.
+    pub(crate) fn are_many(&self) -> bool {
+        self.lost >= MANY
+    }
+
+    /// Whether it is to be tried again after another race was lost.
     pub(crate) fn again(&mut self) -> bool {
         self.lost = self.lost.saturating_add(1);
-        if self.lost <= AT_ONCE {
+        if self.lost < TOO_MANY {
             return true;
         }
         if self.begun.elapsed() >= PATIENCE {
             return false;
         }
-        // As long as one try takes, and then twice, four times, eight times as long: on a busy machine a try takes long.
+        // Each for another while, so that they do not meet again: as long as one try takes, and then twice, four times, eight times as
+        // long, because on a busy machine a try takes long.
         let one = self.begun.elapsed() / self.lost;
-        let most = one.saturating_mul(1 << (self.lost - AT_ONCE).min(16));
+        let most = one.saturating_mul(1 << (self.lost - TOO_MANY).min(16));
         let most = u64::try_from(most.min(LONGEST).as_micros()).unwrap_or(u64::MAX);
         let pause = getrandom::u64().unwrap_or(most) % most.max(1);
         std::thread::sleep(Duration::from_micros(pause));

@@ -460,6 +460,7 @@ statements! {
         SEARCH_SETTINGS "search_settings",
         SEARCH_PROGRESS "search_progress",
         SEARCH_LOCK "search_lock",
+        TAKE_TURNS "take_turns",
         SEARCH_WORDS "search_words",
         SEARCH_RECENT "search_recent",
         SEARCH_DAYS "search_days",

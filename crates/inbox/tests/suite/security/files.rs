@@ -124,6 +124,12 @@ fn what_lies_beside_a_store_and_is_another_file_is_refused_and_left_as_it_is() {
             let (inbox, elsewhere) = (Sandbox::new(INBOX), TempDir::new());
             plant(way, &beside(&inbox, suffix), &elsewhere);
             let case = format!("{way} {suffix}");
+            if (way, suffix) == ("folder", "-bell") {
+                // It can be no bell, and nothing is written there: who waits looks by himself.
+                send(&inbox).ok();
+                untouched(&elsewhere, &case);
+                continue;
+            }
             let refused = send(&inbox);
             assert!(
                 refused.stdout.contains("store_corrupt"),

@@ -102,6 +102,28 @@ fn the_console_in_the_terminal_asks_once_and_speaks_for_her() {
 }
 
 #[test]
+fn a_wait_that_keeps_her_lease_takes_the_passphrase() {
+    let desk = locked();
+    desk.ok("send --from lead --to ada --subject Look~at~it");
+    let mut terminal = at_terminal(&desk, "claim --agent ada --thread thr_1");
+    terminal.sees("ada's passphrase:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("leased until");
+    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
+    // A program would keep the lease alive in her name, and is told.
+    let line = "wait-reply --agent ada --thread thr_1 --timeout-seconds 0";
+    let program = format!("{line} --json");
+    desk.run(program.split(' ')).refused(30, "locked");
+    desk.ok("reply --from lead --thread thr_1 --summary Well?");
+    let mut terminal = at_terminal(&desk, line);
+    terminal.sees("ada's passphrase:");
+    terminal.types(&format!("{PASSPHRASE}\n"));
+    terminal.sees("Well?");
+    assert_eq!(terminal.ends(), 0, "{}", terminal.text());
+    terminal.is_as_it_began();
+}
+
+#[test]
 fn a_signature_by_hand_takes_the_passphrase_of_a_person_with_a_lock() {
     let place = Place::new();
     place.inbox.run(["init", "--json"]).ok();
