@@ -26,8 +26,9 @@ const HOLDER: &str = "__torture-group";
 /// What the torture says when nothing is left to be done.
 const DONE: &str = "done\n";
 
-/// How often the group is killed: a process that was just being started comes into it a moment later.
-const TIMES: u32 = 5;
+/// How often the group is killed: a process that was just being started comes into it a moment later, and writes into a folder that is
+/// being taken away.
+const TIMES: std::ops::RangeInclusive<u32> = 5..=200;
 
 /// The keeper of a run.
 #[derive(Debug)]
@@ -128,16 +129,17 @@ fn keep(folder: &Path) -> Result<(), Refusal> {
         return Ok(());
     }
     let group = Pid::from_child(&holder);
-    let times = if said == DONE { 1 } else { TIMES };
-    for time in 0..times {
-        if time > 0 {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    let _ = kill_process_group(group, Signal::KILL);
     if said != DONE {
         let named = std::env::var("INBOX_DB").unwrap_or_default();
-        scratch::sweep(folder, &Location::parse(&named));
+        for time in 1..=*TIMES.end() {
+            std::thread::sleep(Duration::from_millis(20));
+            let _ = kill_process_group(group, Signal::KILL);
+            scratch::sweep(folder, &Location::parse(&named));
+            if TIMES.contains(&time) && !folder.exists() {
+                break;
+            }
+        }
     }
     let _ = holder.wait();
     Ok(())

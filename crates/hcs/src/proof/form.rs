@@ -12,6 +12,9 @@ use crate::running_hash::read_digits;
 
 const SEAL: &str = "sha256";
 
+/// How much of a name that is no field's is said.
+const MOST_OF_A_NAME: usize = 100;
+
 impl Proof {
     /// The file, sealed with the hash of all else in it.
     pub fn write(&self) -> Value {
@@ -212,7 +215,15 @@ impl<'v> Part<'v> {
     fn only(&self, keys: &[&str]) -> Result<(), Unproven> {
         match self.fields.keys().find(|key| !keys.contains(&key.as_str())) {
             None => Ok(()),
-            Some(key) => Err(self.wrong(key, "nothing: it is no field of a proof")),
+            Some(key) => {
+                // It is somebody's text, and may have no end.
+                let begin: String = key.chars().take(MOST_OF_A_NAME).collect();
+                Err(Unproven::Form {
+                    field: self.place(&begin),
+                    found: short(self.get(key)),
+                    expected: "nothing: it is no field of a proof",
+                })
+            }
         }
     }
 
