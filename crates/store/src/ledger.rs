@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::row::ThreadRow;
 use crate::sql;
 use crate::tx::Tx;
-use crate::value::{Row, shown};
+use crate::value::{Param, Row, shown};
 
 pub use audit::{Stuck, TopicBacklog};
 pub use share::FLOOD;
@@ -241,6 +241,23 @@ pub struct Record {
     pub content: String,
 }
 
+impl Record {
+    /// Its row in the table, with the reason as it is shown.
+    fn row<'a>(&'a self, topic_no: i64, reason: Option<&'a str>) -> [Param<'a>; 9] {
+        [
+            topic_no.into(),
+            self.sequence.into(),
+            self.time.as_str().into(),
+            self.payer.as_str().into(),
+            self.hash.as_str().into(),
+            self.state.code().into(),
+            self.uid.as_deref().into(),
+            reason.into(),
+            self.content.as_str().into(),
+        ]
+    }
+}
+
 /// What waits to be said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
@@ -450,34 +467,16 @@ impl Tx<'_> {
     /// Keeps what was found on a topic.
     pub fn keep_record(&mut self, topic_no: i64, record: &Record) -> Result<(), StoreError> {
         let reason = record.reason.as_deref().map(shown);
-        let params = [
-            topic_no.into(),
-            record.sequence.into(),
-            record.time.as_str().into(),
-            record.payer.as_str().into(),
-            record.hash.as_str().into(),
-            record.state.code().into(),
-            record.uid.as_deref().into(),
-            reason.as_deref().into(),
-            record.content.as_str().into(),
-        ];
-        self.put(&sql::INSERT_RECORD, &params)
+        self.put(
+            &sql::INSERT_RECORD,
+            &record.row(topic_no, reason.as_deref()),
+        )
     }
 
     /// Keeps what stands before others that were judged already. Whether it is new.
     pub fn keep_late_record(&mut self, topic_no: i64, record: &Record) -> Result<bool, StoreError> {
         let reason = record.reason.as_deref().map(shown);
-        let params = [
-            topic_no.into(),
-            record.sequence.into(),
-            record.time.as_str().into(),
-            record.payer.as_str().into(),
-            record.hash.as_str().into(),
-            record.state.code().into(),
-            record.uid.as_deref().into(),
-            reason.as_deref().into(),
-            record.content.as_str().into(),
-        ];
+        let params = record.row(topic_no, reason.as_deref());
         Ok(self.one_int(&sql::INSERT_LATE_RECORD, &params)?.is_some())
     }
 

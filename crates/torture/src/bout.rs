@@ -131,6 +131,20 @@ impl<'a> Bout<'a> {
             .transpose()
     }
 
+    /// Plays act after act, each to its end on a store of its own that must be sound then.
+    pub fn in_acts(
+        &mut self,
+        rounds: u64,
+        act: fn(&mut Bout<'a>, &Ground<'a>) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        while let Some(ground) = self.act(rounds)? {
+            act(self, &ground)?;
+            ground.is_sound()?;
+            ground.remove();
+        }
+        Ok(())
+    }
+
     /// The next round, while there is time or rounds are left, and the act is not over.
     #[expect(
         clippy::should_implement_trait,

@@ -52,12 +52,7 @@ impl Part for Histories {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        while let Some(ground) = bout.act(ACT)? {
-            act(bout, &ground)?;
-            ground.is_sound()?;
-            ground.remove();
-        }
-        Ok(())
+        bout.in_acts(ACT, act)
     }
 }
 

@@ -37,12 +37,7 @@ impl Part for Server {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
-        while let Some(ground) = bout.act(ACT)? {
-            act(bout, &ground)?;
-            ground.is_sound()?;
-            ground.remove();
-        }
-        Ok(())
+        bout.in_acts(ACT, act)
     }
 }
 
