@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::sabotage::planted;
 use inbox_core::{
-    AgentName, Auth, Code, Label, LeaseToken, Refusal, Scope, Session, SessionId, ThreadId, name,
+    AgentName, Auth, Code, Entity, Label, LeaseToken, Refusal, Scope, Session, SessionId, ThreadId,
+    name,
 };
 use inbox_store::bell::Key;
-use inbox_store::{Abort, Asking, Foresight, NewMessage, Recorded, Step, Store, ThreadRow, Tx};
+use inbox_store::{
+    Abort, Asking, Foresight, NewMessage, NewThread, Recorded, Step, Store, ThreadRow, Tx,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -432,6 +435,28 @@ pub(crate) fn take(
     let recorded = step(tx, config, caller, agent, row, command, message)?;
     ledger::tell_step(tx, config, agent, &recorded, command)?;
     Ok(recorded)
+}
+
+/// Opens a thread with a message, by way of the ledger where that is behind the store. What is told of the past waits for nothing.
+pub(crate) fn open(
+    tx: &mut Tx<'_>,
+    config: &Config,
+    caller: &Caller,
+    agent: &AgentName,
+    new: NewThread,
+    mut message: NewMessage,
+    may_wait: bool,
+) -> Result<Recorded, Abort> {
+    guard::opening(tx, config, caller, agent, &mut message)?;
+    ledger::over(tx, config, agent, None, &mut message)?;
+    ledger::pass(tx, config, agent, &mut message, new.priority, may_wait)?;
+    if let Some((ref_type, id)) = &new.entity
+        && let Ok(ref_id) = id.parse()
+    {
+        let ref_type = *ref_type;
+        ledger::follow_entity(tx, config, &Entity { ref_type, ref_id })?;
+    }
+    Ok(tx.open_thread(agent, caller.session.as_ref(), new, message)?)
 }
 
 /// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.

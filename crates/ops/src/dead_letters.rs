@@ -1,15 +1,15 @@
 //! `dead-letters`: what reached nobody, and another address for it.
 
-use inbox_core::lifecycle::{Command, decide};
+use inbox_core::lifecycle::Command;
 use inbox_core::record::Millis;
 use inbox_core::{Address, Code, EventId, Message, MessageId, Refusal, Scope, Step as Rung};
-use inbox_store::{Abort, NewMessage, Step, Tx};
+use inbox_store::{Abort, NewMessage, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Posted};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
 use crate::deliver;
 use crate::fetch::page_limit;
 use crate::page::{Cell, Page};
@@ -153,8 +153,6 @@ impl Operation for Readdress {
             again.to = vec![self.to.clone()];
             let delivery = deliver::address(tx, inbox.config(), &mut again, None)?;
             let mut row = thread(tx, message.thread_id)?;
-            let facts = tx.facts(&row, &caller.asking_as(agent))?;
-            let decision = decide(&facts, Command::Readdress, tx.now())?;
             if row.is_work() && !row.thread.status.is_final() {
                 for to in &again.to {
                     tx.add_address(&mut row, to)?;
@@ -168,15 +166,10 @@ impl Operation for Readdress {
                     tx.set_acked(self.message, address_no)?;
                 }
             }
-            let step = Step {
-                agent,
-                session: caller.session.as_ref(),
-                decision,
-                lease_ms: None,
-                message: Some(again),
-                turns: None,
-            };
-            posted(tx.commit_step(row, step)?, delivery, Vec::new())
+            let config = inbox.config();
+            let step = Command::Readdress;
+            let recorded = take(tx, config, caller, agent, row, step, Some(again))?;
+            posted(recorded, delivery, Vec::new())
         })
     }
 }

@@ -3,11 +3,11 @@
 //! Each row is taken in by a transaction of its own. What the rules refuse stays, with the reason, and is
 //! shown as a dead letter; nobody's command fails for it.
 
-use crate::call::{Caller, Inbox, must_be_free, thread};
+use crate::call::{Caller, Inbox, must_be_free, open, thread};
 use crate::content::json_size;
+use crate::deliver;
 use crate::lock::must_be_proven;
 use crate::typed::{self, decode_json};
-use crate::{deliver, guard};
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;
 use inbox_core::{
@@ -117,7 +117,6 @@ impl Inbox {
         message.uid = Some(row.uid.to_ascii_lowercase());
         message.created_at = Some(created_at);
         deliver::address(tx, self.config(), &mut message, None)?;
-        guard::opening(tx, self.config(), &Caller::local(None), &from, &mut message)?;
         let new = NewThread {
             subject,
             priority,
@@ -127,7 +126,8 @@ impl Inbox {
             own: None,
         };
         tx.ensure_agent(&from)?;
-        let recorded = tx.open_thread(&from, None, new, message)?;
+        let (config, caller) = (self.config(), Caller::local(None));
+        let recorded = open(tx, config, &caller, &from, new, message, !row.processed)?;
         if row.processed
             && let Some(to) = recorded
                 .message

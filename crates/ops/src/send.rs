@@ -8,10 +8,10 @@ use inbox_store::{Abort, Foresight, NewMessage, NewThread, Tx};
 use serde_json::Value;
 
 use crate::answer::{Delivery, Posted};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, open, take, thread};
 use crate::config::Config;
 use crate::content::{json_size, message_request};
-use crate::{deliver, guard, ledger, typed};
+use crate::{deliver, typed};
 
 message_request! {
     /// Open a thread, or add a message to one
@@ -156,13 +156,7 @@ impl Send {
             let mut message = message.clone();
             self.check_parent(tx)?;
             let delivery = deliver::address(tx, inbox.config(), &mut message, self.ttl_hours)?;
-            guard::opening(tx, inbox.config(), caller, agent, &mut message)?;
-            ledger::over(tx, inbox.config(), agent, None, &mut message)?;
-            ledger::pass(tx, inbox.config(), agent, &mut message, new.priority, true)?;
-            if let Some(entity) = &entity {
-                ledger::follow_entity(tx, inbox.config(), entity)?;
-            }
-            let recorded = tx.open_thread(agent, caller.session.as_ref(), new, message)?;
+            let recorded = open(tx, inbox.config(), caller, agent, new, message, true)?;
             posted(recorded, delivery, self.content().warnings())
         })
     }

@@ -8,7 +8,7 @@ use inbox_bridge::compare::{Report, compare};
 use inbox_core::Priority;
 use inbox_hcs::{Data, InboundMessage, Operation};
 use inbox_hedera::mirror::Mirror;
-use inbox_ops::{Claim, Note, Send};
+use inbox_ops::{Claim, Note, Readdress, Send};
 use inbox_testkit::world::by_sql;
 use serde_json::json;
 
@@ -96,6 +96,29 @@ fn a_store_that_has_what_its_topics_have_passes_and_what_waits_or_is_new_is_no_m
         assert_eq!(ben.unwrap().ahead, 1);
         post.settle();
         assert_eq!(post.named(), [] as [&str; 0]);
+    });
+}
+
+#[test]
+fn mail_that_was_readdressed_or_written_by_plain_sql_goes_to_the_ledger_like_any_other() {
+    both(|post| {
+        post.settle();
+        post.world.advance_ms(1);
+        let late = json!({"to": ["role:nobody"], "subject": "late", "ttl_hours": 1});
+        let late = run::<Send>(&post.inbox, "ada", late).message;
+        post.world.advance_ms(2 * 3_600_000);
+        let again = json!({"message": late.message_id, "to": "ben"});
+        run::<Readdress>(&post.inbox, "ada", again);
+        post.tamper(
+            "INSERT INTO inbox (to_agent, from_agent, message_type, subject) VALUES ('ben', 'ada', 'fyi', 'by SQL')",
+        );
+        assert_eq!(post.unread(), ["late"], "what is rescued waits for nothing");
+        post.settle();
+        assert_eq!(post.unread(), ["late", "by SQL"]);
+        let report = post.compared();
+        assert_eq!(short(&report), [] as [&str; 0], "{report:?}");
+        let ben = report.topics.iter().find(|one| one.topic.name == "ben");
+        assert_eq!(ben.unwrap().mail, 2);
     });
 }
 

@@ -264,7 +264,7 @@ pub(super) fn tell(player: &Player<'_>) -> String {
     player.ok("bridge --once");
     player.ok(&format!("proof {sent} --out proof.json"));
     player.ok("verify --proof proof.json");
-    let _ = player.with("verify", &[], "");
+    player.ok("verify");
     // One of the ways is shut.
     player.fails("notify --test", &[("INBOX_NOTIFY_DESKTOP", "true")]);
     let elsewhere = format!("https://127.0.0.1:9/{HOOK}?token={SIGNS}");
