@@ -17,22 +17,29 @@ pub const MAX_DEPTH: usize = 64;
 /// The same of a payload, which is nobody's to narrow: what answers put around it still fits the 128 levels
 /// that common readers take.
 const PAYLOAD_DEPTH: usize = 120;
+/// The same of a Wire that has a payload in it.
+const CARRIER_DEPTH: usize = PAYLOAD_DEPTH + 4;
 
 /// Reads one JSON value that fills the whole text.
 pub fn decode(text: &str) -> Result<Value, Problem> {
     must_fit(text)?;
-    read(text, false)
+    read(text, false, MAX_DEPTH)
 }
 
 /// The same, for payloads that are kept as they are: a NUL that is written as an escape is kept.
 pub fn decode_payload(text: &str) -> Result<Value, Problem> {
     must_fit(text)?;
-    read(text, true)
+    read(text, true, PAYLOAD_DEPTH)
 }
 
 /// The same, for what holds payloads and other fields, and was measured by who read it.
 pub fn decode_request(text: &str) -> Result<Value, Problem> {
-    read(text, true)
+    read(text, true, PAYLOAD_DEPTH)
+}
+
+/// The same, for what travels with a payload in it, and was measured by who read it.
+pub fn decode_carrier(text: &str) -> Result<Value, Problem> {
+    read(text, true, CARRIER_DEPTH)
 }
 
 fn must_fit(text: &str) -> Result<(), Problem> {
@@ -43,13 +50,14 @@ fn must_fit(text: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn read(text: &str, takes_nul: bool) -> Result<Value, Problem> {
+fn read(text: &str, takes_nul: bool, most_depth: usize) -> Result<Value, Problem> {
     let mut reader = Reader {
         text,
         at: 0,
         path: String::new(),
         depth: 0,
         takes_nul,
+        most_depth,
     };
     reader.skip_space();
     let value = reader.value()?;
@@ -67,6 +75,7 @@ struct Reader<'t> {
     path: String,
     depth: usize,
     takes_nul: bool,
+    most_depth: usize,
 }
 
 impl Reader<'_> {
@@ -133,11 +142,7 @@ impl Reader<'_> {
         read: impl FnOnce(&mut Self) -> Result<Value, Problem>,
     ) -> Result<Value, Problem> {
         self.depth += 1;
-        let most = if self.takes_nul {
-            PAYLOAD_DEPTH
-        } else {
-            MAX_DEPTH
-        };
+        let most = self.most_depth;
         if self.depth > most {
             return Err(self.fault(format_args!(
                 "is nested too deeply; the most is {most} levels"

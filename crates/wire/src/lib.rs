@@ -26,7 +26,7 @@ pub use card::{
 };
 pub use check::{Outputs, check_complete, output_document};
 pub use contract::{ContractExample, contract, contracts};
-pub use decode::{MAX_BYTES, MAX_DEPTH, decode, decode_payload, decode_request};
+pub use decode::{MAX_BYTES, MAX_DEPTH, decode, decode_carrier, decode_payload, decode_request};
 pub use form::form;
 pub use problem::{Fault, MAX_PROBLEMS, Problem, is_unknown_version};
 pub use prompt::{Mail, PromptParts, mark, prompt};

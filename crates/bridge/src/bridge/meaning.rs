@@ -8,10 +8,10 @@ use inbox_hcs::{Data, InboundMessage, Operation, Place, TopicId, read};
 use inbox_hedera::mirror::MessageFacts;
 use inbox_ops::ledger::Meaning;
 use inbox_store::{RecordState, TopicPlace, TopicRow};
-use serde_json::Value;
 
 use super::Bridge;
 use super::connect::{denial, requested};
+use super::place::json;
 use crate::file;
 
 /// How often a file is read before it is believed that it is broken.
@@ -81,9 +81,9 @@ impl Bridge<'_> {
             Ok(text) => text,
             Err(reason) => return nothing(RecordState::Unreadable, reason),
         };
-        let wire: Value = match serde_json::from_str(&text) {
+        let wire = match json(text.as_bytes()) {
             Ok(wire) => wire,
-            Err(error) => return nothing(RecordState::Unreadable, format!("no Wire: {error}")),
+            Err((state, reason)) => return nothing(state, reason),
         };
         if wire["sender"] != from.as_str() {
             let reason = format!(

@@ -188,7 +188,7 @@ impl Bridge<'_> {
 }
 
 /// JSON that cannot be understood in two ways.
-fn json(bytes: &[u8]) -> Found<Value> {
+pub(super) fn json(bytes: &[u8]) -> Found<Value> {
     let text = String::from_utf8(bytes.to_vec());
     let value = text.ok().and_then(|text| Data::new(text).value());
     value.ok_or_else(|| nothing(RecordState::Unreadable, "it is no JSON"))

@@ -122,6 +122,27 @@ fn mail_that_was_readdressed_or_written_by_plain_sql_goes_to_the_ledger_like_any
     });
 }
 
+#[test]
+fn a_payload_with_a_nul_and_many_levels_is_confirmed_on_every_sort_of_topic() {
+    both(|post| {
+        post.settle();
+        post.world.advance_ms(1);
+        let deep = (0..118).fold(json!(1), |inner, _| json!([inner]));
+        let payload = json!({"a\u{0}b": "x\u{0}y", "n": [1, "\u{0}"], "deep": deep});
+        for to in ["ben", "role:dev", "all"] {
+            let request = json!({"to": [to], "subject": to, "payload_json": payload});
+            run::<Send>(&post.inbox, "ada", request);
+        }
+        let request = json!({"to": ["ben"], "subject": "of T1", "payload_json": payload,
+            "ref_type": "task", "ref_id": "T1"});
+        run::<Send>(&post.inbox, "ada", request);
+        post.settle();
+        let standing = post.inbox.ledger_standing().unwrap();
+        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        assert_eq!(post.named(), [] as [&str; 0]);
+    });
+}
+
 /// What is done to a store, how it is taken back, and what is named of it.
 const TAMPERING: [(&str, &str, &[&str]); 25] = [
     (

@@ -38,9 +38,9 @@ impl Data {
         (hrl.protocol == 1).then_some(hrl.topic)
     }
 
-    /// The JSON value in the text, if there is one that cannot be understood in two ways.
+    /// The JSON value in the text, if there is one that cannot be understood in two ways. It may carry a payload.
     pub fn value(&self) -> Option<Value> {
-        inbox_wire::decode(&self.0).ok()
+        inbox_wire::decode_carrier(&self.0).ok()
     }
 
     /// Any value but null is taken; what is no text becomes one.

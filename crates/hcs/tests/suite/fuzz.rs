@@ -1,5 +1,5 @@
 //! Random damage to valid messages, memos and files, for as long as `FUZZ_SECONDS` says: what `make fuzz` runs where
-//! `cargo fuzz` is missing.
+//! no C++ compiler is.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Random damage to valid lines, for as long as `FUZZ_SECONDS` says: what `make fuzz` runs where `cargo fuzz`
-//! is missing.
+//! Random damage to valid lines, for as long as `FUZZ_SECONDS` says: what `make fuzz` runs where no C++
+//! compiler is.
 
 use std::time::{Duration, Instant};
 
