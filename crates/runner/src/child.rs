@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -65,7 +65,7 @@ impl Running {
         program: &Path,
         start: Start,
         turn: u64,
-        tell: &Sender<(u64, Told)>,
+        tell: &SyncSender<(u64, Told)>,
     ) -> std::io::Result<Running> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = Command::new(program)
@@ -168,7 +168,7 @@ fn follow(reports: UnixStream, guardian: &mut Child) -> How {
 }
 
 /// Hands on each line, and what is longer in pieces.
-fn hand_on(from: Option<impl Read>, turn: u64, tell: &Sender<(u64, Told)>) {
+fn hand_on(from: Option<impl Read>, turn: u64, tell: &SyncSender<(u64, Told)>) {
     let Some(from) = from else { return };
     let mut from = BufReader::with_capacity(LINE, from);
     let mut line = Vec::new();

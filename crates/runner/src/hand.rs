@@ -8,7 +8,7 @@ mod post;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use inbox_core::{Code, EventId, Refusal, Thread};
@@ -30,6 +30,9 @@ use park::Parked;
 /// How long after an answer a command that goes on is taken to have read it.
 const READ_BY_THEN: Duration = Duration::from_secs(1);
 
+/// How many lines may wait to be heard. A command that says more stands still until they are heard, and takes no memory.
+const UNHEARD: usize = 64;
+
 /// A thread that was claimed.
 pub(crate) struct Claimed {
     pub(crate) thread: Thread,
@@ -50,7 +53,7 @@ pub(crate) struct Hand<L: Line> {
     renew_at: Duration,
     /// Whether the thread is known not to be ours any more.
     is_lost: bool,
-    tell: Sender<(u64, Told)>,
+    tell: SyncSender<(u64, Told)>,
     heard: Receiver<(u64, Told)>,
     /// Which start of a command this is.
     turn: u64,
@@ -82,7 +85,7 @@ impl<L: Line> Drop for Hand<L> {
 
 impl<L: Line> Hand<L> {
     pub(crate) fn new(house: Arc<House<L>>, line: L, claimed: Claimed) -> Self {
-        let (tell, heard) = channel();
+        let (tell, heard) = sync_channel(UNHEARD);
         let is_over = Arc::new(AtomicBool::new(false));
         let hand = Hand {
             renew_at: claimed.leash.renew_at(),

@@ -115,6 +115,16 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> Result<
     }
 }
 
+/// Whether what processes do can be seen.
+pub(crate) fn are_seen() -> Result<(), String> {
+    if std::path::Path::new("/proc/self/task").exists()
+        && std::path::Path::new("/proc/locks").exists()
+    {
+        return Ok(());
+    }
+    Err("where processes stand is seen in Linux's /proc, which is not there".to_owned())
+}
+
 /// Sends a signal to a child.
 pub fn signal(child: &Child, signal: Signal) -> Result<(), Broken> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

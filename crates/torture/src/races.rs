@@ -7,7 +7,7 @@ use inbox_core::{Code, ThreadId};
 use inbox_ops::{Claim, Inbox, Operation, Send};
 
 use crate::bout::Bout;
-use crate::child::{Outcome, ends};
+use crate::child::{Outcome, are_seen, ends};
 use crate::gate::Gate;
 use crate::ground::{Ground, caller};
 use crate::{Broken, Part, must};
@@ -39,6 +39,10 @@ impl Part for Races {
 
     fn promise(&self) -> &'static str {
         "of all who claim one thread at once exactly one gets it"
+    }
+
+    fn applies(&self, _ground: &Ground<'_>) -> Result<(), String> {
+        are_seen()
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {

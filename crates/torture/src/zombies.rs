@@ -14,7 +14,7 @@ use inbox_ops::{
 use inbox_store::Clock;
 
 use crate::bout::{Bout, Round};
-use crate::child::{Leashed, eventually, go_on, stop};
+use crate::child::{Leashed, are_seen, eventually, go_on, stop};
 use crate::dice::Dice;
 use crate::ground::{Ground, caller, inbox};
 use crate::races::open;
@@ -43,6 +43,10 @@ impl Part for Zombies {
 
     fn promise(&self) -> &'static str {
         "who lost a lease cannot write, and leaves no trace"
+    }
+
+    fn applies(&self, _ground: &Ground<'_>) -> Result<(), String> {
+        are_seen()
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {

@@ -138,8 +138,8 @@ impl<L: Line> Hand<L> {
             match self.heard.recv_timeout(pause) {
                 Ok((_, Told::Happened(events))) => self.hear(&events),
                 Ok((turn, _)) if turn != self.turn => {}
-                // What comes after its last word is nothing to anybody.
-                Ok((_, Told::Said(_))) if client.is_over() => {}
+                // What comes after its last word, or is more than is allowed, is nothing to anybody.
+                Ok((_, Told::Said(_))) if client.is_over() || output.len() > most => {}
                 Ok((_, Told::Said(line))) => {
                     let fed = client.feed(&line);
                     for line in fed.say {
@@ -159,9 +159,7 @@ impl<L: Line> Hand<L> {
                         }
                     }
                     // One piece more than is allowed says that there was more.
-                    if output.len() <= most {
-                        output.extend_from_slice(&line);
-                    }
+                    output.extend_from_slice(&line);
                 }
                 Ok((_, Told::Ended(ending))) => {
                     let has_said_all = client.is_over() && reason.is_none();

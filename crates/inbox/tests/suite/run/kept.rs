@@ -218,6 +218,25 @@ fn memory_and_output_have_their_limits() {
 }
 
 #[test]
+fn a_command_that_never_stops_talking_takes_no_memory_of_the_runner() {
+    let ground = Ground::with(&[("output_kb", "64")]);
+    let thread = ground.send("Much");
+    // It does not mind being told to end, and says gigabytes until it is killed.
+    let script = "trap '' TERM\nyes \"$(head -c 60000 /dev/zero | tr '\\0' x)\"\n";
+    let runner = ground.start("", script);
+    eventually("the thread has failed", || {
+        (ground.status(&thread) == "failed").then_some(())
+    });
+    let status = std::fs::read_to_string(format!("/proc/{}/status", runner.0.id())).unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .expect("the kernel says how much it took");
+    assert!(peak < 150_000, "{peak} KB");
+}
+
+#[test]
 fn each_thread_may_have_a_worktree_of_its_own() {
     let ground = Ground::with(&[("worktrees", "trees")]);
     let git = |args: &[&str]| {
