@@ -27,12 +27,20 @@ pub(super) struct Said {
     pub(super) memo: String,
 }
 
-/// The text itself on such a topic; none where it does not fit.
+/// The text itself on such a topic; none where it does not fit, or would be read as what leads to a file.
 pub(super) fn whole(place: TopicPlace, operator: OperatorId, text: &str) -> Option<Said> {
     match operation(place, operator, Data::new(text)) {
         Some(operation) => operated(&operation),
+        None if leads_away(text) => None,
         None => Some(plain(text.to_owned())),
     }
+}
+
+/// Whether a note is nothing but the name of a file.
+fn leads_away(text: &str) -> bool {
+    let said: Option<Value> = Data::new(text).value();
+    let note = said.as_ref().and_then(|said| said["note"].as_str());
+    note.is_some_and(|note| Data::new(note).file().is_some())
 }
 
 /// What leads to the file of a text on such a topic.

@@ -143,6 +143,23 @@ fn a_payload_with_a_nul_and_many_levels_is_confirmed_on_every_sort_of_topic() {
     });
 }
 
+#[test]
+fn a_note_whose_text_is_the_name_of_a_file_is_that_text() {
+    both(|post| {
+        post.settle();
+        post.world.advance_ms(1);
+        let text = "hcs://1/0.0.999999";
+        let note = json!({"ref": "task:T1", "note": text, "notify": ["ben"]});
+        let note = run::<Note>(&post.inbox, "ada", note).message;
+        post.settle();
+        let standing = post.inbox.ledger_standing().unwrap();
+        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        assert_eq!(post.named(), [] as [&str; 0]);
+        let kept = post.inbox.kept_as(note.message_id).unwrap();
+        assert_eq!(kept.message.body, text);
+    });
+}
+
 /// What is done to a store, how it is taken back, and what is named of it.
 const TAMPERING: [(&str, &str, &[&str]); 25] = [
     (
