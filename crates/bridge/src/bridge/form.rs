@@ -36,11 +36,13 @@ pub(super) fn whole(place: TopicPlace, operator: OperatorId, text: &str) -> Opti
     }
 }
 
-/// Whether a note is nothing but the name of a file.
+/// Whether a note is nothing but the name of a file, or a worker's own Wire has the field that leads to one.
 fn leads_away(text: &str) -> bool {
-    let said: Option<Value> = Data::new(text).value();
-    let note = said.as_ref().and_then(|said| said["note"].as_str());
-    note.is_some_and(|note| Data::new(note).file().is_some())
+    let Some(said) = Data::new(text).value() else {
+        return false;
+    };
+    let note = said["note"].as_str();
+    note.is_some_and(|note| Data::new(note).file().is_some()) || said.get(FILE).is_some()
 }
 
 /// What leads to the file of a text on such a topic.

@@ -8,8 +8,8 @@ use inbox_bridge::compare::{Report, compare};
 use inbox_core::Priority;
 use inbox_hcs::{Data, InboundMessage, Operation};
 use inbox_hedera::mirror::Mirror;
-use inbox_ops::{Claim, Note, Readdress, Send};
-use inbox_testkit::world::by_sql;
+use inbox_ops::{Claim, Done, Note, Operation as _, Readdress, Send};
+use inbox_testkit::world::{by, by_sql};
 use serde_json::json;
 
 use crate::entity::run;
@@ -136,6 +136,34 @@ fn a_payload_with_a_nul_and_many_levels_is_confirmed_on_every_sort_of_topic() {
         let request = json!({"to": ["ben"], "subject": "of T1", "payload_json": payload,
             "ref_type": "task", "ref_id": "T1"});
         run::<Send>(&post.inbox, "ada", request);
+        post.settle();
+        let standing = post.inbox.ledger_standing().unwrap();
+        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        assert_eq!(post.named(), [] as [&str; 0]);
+    });
+}
+
+#[test]
+fn a_workers_own_wire_that_names_a_file_is_confirmed_as_it_is() {
+    both(|post| {
+        post.settle();
+        let task = json!({"to": ["ben"], "subject": "work", "ref_type": "task", "ref_id": "T1"});
+        let thread = run::<Send>(&post.inbox, "ada", task).thread.thread_id;
+        post.settle();
+        let claimed = run::<Claim>(&post.inbox, "ben", json!({"thread": thread}));
+        post.settle();
+        let mut worker = by("ben");
+        worker.lease = claimed.lease.and_then(|lease| lease.lease_token);
+        let wire = json!({
+            "wire": "1.0", "type": "complete", "sender": "ben", "ts": "2027-01-15T08:00:00.000Z",
+            "payload": { "task_id": "T1", "agent": "ben", "output_ref": null, "summary": "done",
+                "cost_usd": 0.5, "duration_seconds": 1,
+                "verification": { "mechanical": "pass", "semantic": "skipped", "attempts": 1 } },
+            "x_file": "hcs://1/0.0.999999",
+        });
+        let done = json!({"thread": thread, "summary": "done", "payload_json": wire});
+        let done: Done = serde_json::from_value(done).unwrap();
+        done.run(&post.inbox, &worker).unwrap();
         post.settle();
         let standing = post.inbox.ledger_standing().unwrap();
         assert_eq!(standing.backlog.count, 0, "{standing:?}");
