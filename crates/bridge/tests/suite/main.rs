@@ -32,6 +32,8 @@ mod links;
 #[cfg(test)]
 mod mail;
 #[cfg(test)]
+mod odd;
+#[cfg(test)]
 mod once;
 #[cfg(test)]
 mod parties;
