@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::page::Page;
 use crate::send::no_message;
+use crate::step::thread;
 
 /// Say that messages have been handled
 ///

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::content::Content;
 use crate::deliver;
 use crate::send::posted;
+use crate::step::{take, thread};
 
 /// Give work to another, or take it back for those whom it was for
 ///

@@ -2,16 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use inbox_core::lifecycle::{Command, decide};
 use inbox_core::sabotage::planted;
 use inbox_core::{
-    AgentName, Auth, Code, Entity, Label, LeaseToken, Refusal, Scope, Session, SessionId, ThreadId,
-    name,
+    AgentName, Auth, Code, Label, LeaseToken, Refusal, Scope, Session, SessionId, name,
 };
 use inbox_store::bell::Key;
-use inbox_store::{
-    Abort, Asking, Foresight, NewMessage, NewThread, Recorded, Step, Store, ThreadRow, Tx,
-};
+use inbox_store::{Abort, Asking, Foresight, Store, Tx};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::config::Config;
-use crate::{guard, ledger, lock};
+use crate::lock;
 
 /// What an operation does to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -380,116 +376,6 @@ impl Inbox {
     pub(crate) fn confirm_empty(&self) -> Result<(), Refusal> {
         self.store.confirm_empty().map_err(Into::into)
     }
-}
-
-/// The thread, or the refusal that says there is none.
-pub(crate) fn thread(tx: &mut Tx<'_>, id: ThreadId) -> Result<ThreadRow, Abort> {
-    tx.load_thread(id)?.ok_or_else(|| {
-        Refusal::new(Code::ThreadNotFound, format!("there is no thread {id}"))
-            .hint(
-                "inbox list shows the threads of this store; inbox search finds archived ones too",
-            )
-            .detail("thread_id", id.to_string())
-            .into()
-    })
-}
-
-/// Whether the rules allow a step, for checks that come after them.
-pub(crate) fn must_be_allowed(
-    tx: &mut Tx<'_>,
-    caller: &Caller,
-    agent: &AgentName,
-    row: &ThreadRow,
-    command: Command,
-) -> Result<(), Abort> {
-    let facts = tx.facts(row, &caller.asking_as(agent))?;
-    decide(&facts, command, tx.now())
-        .map(drop)
-        .map_err(Abort::from)
-}
-
-/// Takes a step on a thread, by way of the ledger where that is behind the store.
-pub(crate) fn take(
-    tx: &mut Tx<'_>,
-    config: &Config,
-    caller: &Caller,
-    agent: &AgentName,
-    row: ThreadRow,
-    command: Command,
-    message: Option<NewMessage>,
-) -> Result<Recorded, Abort> {
-    let mut message = message;
-    if let Some(message) = &mut message {
-        if message.to.is_empty() {
-            message.to.clone_from(&row.thread.to);
-        }
-        // What changes a thread, answers or steers is never held back.
-        let may_wait = matches!(command, Command::Append(kind) if ledger::may_wait(kind));
-        let priority = message.priority.unwrap_or(row.thread.priority);
-        if let Command::Append(_) = command {
-            ledger::answered(tx, config, caller, agent, row.thread.thread_id, message)?;
-        }
-        ledger::over(tx, config, agent, Some(row.thread.thread_id), message)?;
-        ledger::pass(tx, config, agent, message, priority, may_wait)?;
-    }
-    let recorded = step(tx, config, caller, agent, row, command, message)?;
-    ledger::tell_step(tx, config, agent, &recorded, command)?;
-    Ok(recorded)
-}
-
-/// Opens a thread with a message, by way of the ledger where that is behind the store. What is told of the past waits for nothing.
-pub(crate) fn open(
-    tx: &mut Tx<'_>,
-    config: &Config,
-    caller: &Caller,
-    agent: &AgentName,
-    new: NewThread,
-    mut message: NewMessage,
-    may_wait: bool,
-) -> Result<Recorded, Abort> {
-    guard::opening(tx, config, caller, agent, &mut message)?;
-    ledger::over(tx, config, agent, None, &mut message)?;
-    ledger::pass(tx, config, agent, &mut message, new.priority, may_wait)?;
-    if let Some((ref_type, id)) = &new.entity
-        && let Ok(ref_id) = id.parse()
-    {
-        let ref_type = *ref_type;
-        ledger::follow_entity(tx, config, &Entity { ref_type, ref_id })?;
-    }
-    Ok(tx.open_thread(agent, caller.session.as_ref(), new, message)?)
-}
-
-/// Takes a step on a thread: the facts are gathered, the rules decide, and the decision is committed.
-pub(crate) fn step(
-    tx: &mut Tx<'_>,
-    config: &Config,
-    caller: &Caller,
-    agent: &AgentName,
-    row: ThreadRow,
-    command: Command,
-    message: Option<NewMessage>,
-) -> Result<Recorded, Abort> {
-    let facts = tx.facts(&row, &caller.asking_as(agent))?;
-    let decision = decide(&facts, command, tx.now())?;
-    let lease_ms = match command {
-        Command::Claim { lease_ms } | Command::Renew { lease_ms } => Some(lease_ms),
-        _ => None,
-    };
-    let session = caller.session.as_ref();
-    let mut message = message;
-    let turns = match &mut message {
-        Some(message) => Some(guard::in_thread(tx, config, agent, &row, command, message)?),
-        None => None,
-    };
-    let step = Step {
-        agent,
-        session,
-        decision,
-        lease_ms,
-        message,
-        turns,
-    };
-    Ok(tx.commit_step(row, step)?)
 }
 
 /// Who calls: the agent it names, the one whose claim its token proves, if it was ever made, or the one

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Leased};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
+use crate::step::{take, thread};
 
 /// Take a thread under a lease
 ///

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Posted};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::deliver;
 use crate::fetch::page_limit;
 use crate::page::{Cell, Page};
 use crate::send::{no_message, posted};
+use crate::step::{take, thread};
 
 /// List what reached nobody, with the reason
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

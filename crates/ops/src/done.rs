@@ -5,9 +5,10 @@ use inbox_core::{Kind, Refusal, ThreadId};
 use inbox_store::{Foresight, NewMessage};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, must_be_allowed, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::content::message_request;
 use crate::send::posted;
+use crate::step::{must_be_allowed, take, thread};
 use crate::{deliver, route, typed};
 
 message_request! {

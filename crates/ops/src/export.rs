@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::exchange::mailbox::{self, Attached, Outgoing};
 use crate::exchange::{LooseRead, Seen, graph};
 use crate::page::Page;
 use crate::show::{Show, Shown};
+use crate::step::thread;
 
 /// How many messages one answer holds.
 const BATCH: i64 = 1000;

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::as_roster;
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::content::json_size;
 use crate::deliver::set_expiry;
 use crate::exchange::mailbox::Original;
 use crate::exchange::{Bad, Batch, Incoming, Seen};
 use crate::page::Page;
+use crate::step::thread;
 
 /// Take in mail from a mailbox file or another program's inbox
 ///

@@ -3,10 +3,11 @@
 //! Each row is taken in by a transaction of its own. What the rules refuse stays, with the reason, and is
 //! shown as a dead letter; nobody's command fails for it.
 
-use crate::call::{Caller, Inbox, must_be_free, open, thread};
+use crate::call::{Caller, Inbox, must_be_free};
 use crate::content::json_size;
 use crate::deliver;
 use crate::lock::must_be_proven;
+use crate::step::{open, thread};
 use crate::typed::{self, decode_json};
 use inbox_core::lifecycle::{Command, decide};
 use inbox_core::record::Millis;

@@ -15,7 +15,8 @@ use inbox_store::{
 };
 use serde_json::Value;
 
-use crate::call::{Inbox, thread};
+use crate::call::Inbox;
+use crate::step::thread;
 
 mod answer;
 mod audit;

@@ -55,6 +55,7 @@ mod search;
 mod send;
 mod session;
 mod show;
+mod step;
 mod token;
 mod typed;
 mod update;

@@ -12,10 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::fetch::page_limit;
 use crate::helper;
 use crate::page::{Cell, Page};
+use crate::step::thread;
 
 /// The longest memory, in bytes.
 const LONGEST: usize = 16 << 10;

@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, step};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::config::Config;
 use crate::content::{ArtifactRef, Content};
 use crate::route::is_for;
 use crate::send::posted;
+use crate::step::step;
 use crate::{deliver, guard, ledger};
 
 /// Post a note to a task, phase, stage, project or agent

@@ -16,8 +16,9 @@ use sha2::{Digest as _, Sha256};
 pub use about::{About, NoticeSort};
 use about::{about, rest};
 
-use crate::call::{Inbox, thread};
+use crate::call::Inbox;
 use crate::read::unread;
+use crate::step::thread;
 
 /// How many messages are looked at in one transaction.
 const PAGE: i64 = 100;

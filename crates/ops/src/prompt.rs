@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::details;
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::helper;
 use crate::memory::recall;
 use crate::page::Page;
 use crate::read::unread;
+use crate::step::thread;
 use crate::typed::brief_of;
 
 /// How much mail a prompt has room for.

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Released;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
+use crate::step::{take, thread};
 
 /// Give a thread back, so that another can claim it
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

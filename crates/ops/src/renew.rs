@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Leased;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::claim::lease_ms;
 use crate::config::Config;
+use crate::step::{take, thread};
 
 /// Hold a thread for longer
 ///

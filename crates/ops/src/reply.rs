@@ -4,10 +4,11 @@ use inbox_core::{Address, Kind, Refusal, ThreadId};
 use inbox_store::Foresight;
 
 use crate::answer::Posted;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::content::message_request;
 use crate::deliver;
 use crate::send::{add_message, posted};
+use crate::step::thread;
 
 message_request! {
     /// Reply inside a thread

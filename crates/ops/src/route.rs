@@ -11,9 +11,10 @@ use inbox_store::{Abort, NewMessage, ThreadRow, Tx};
 use inbox_wire::{BlockerType, EscalationRule, Via};
 use serde_json::{Value, json};
 
-use crate::call::{Caller, take};
+use crate::call::Caller;
 use crate::config::{Config, Route};
 use crate::deliver;
+use crate::step::take;
 
 /// Who was told, and what could not be done.
 #[derive(Debug, Default)]

@@ -8,9 +8,10 @@ use inbox_store::{Abort, Foresight, NewMessage, NewThread, Tx};
 use serde_json::Value;
 
 use crate::answer::{Delivery, Posted};
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, open, take, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::config::Config;
 use crate::content::{json_size, message_request};
+use crate::step::{open, take, thread};
 use crate::{deliver, typed};
 
 message_request! {

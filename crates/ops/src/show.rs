@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::fetch::page_limit;
 use crate::note::thread_of;
 use crate::page::Page;
 use crate::receipts::{Ladder, ladders};
 use crate::send::no_message;
+use crate::step::thread;
 
 /// Show one thread with its whole history
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

@@ -10,10 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, Waiting, thread};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, Waiting};
 use crate::lock;
 use crate::page::Page;
 use crate::renew::renew;
+use crate::step::thread;
 
 /// Block until somebody answers in a thread
 ///

@@ -100,7 +100,7 @@ impl Waiting for Watch {
         let answer = inbox.read(|tx| {
             let newest = tx.newest_event()?;
             if let Some(thread) = self.thread {
-                crate::call::thread(tx, thread)?;
+                crate::step::thread(tx, thread)?;
             }
             let after = state.or(self.after_event).unwrap_or(newest);
             let mut events = tx.events_after(after, &filter, BATCH + 1)?;

@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::tell::place;
 use super::travelling;
-use crate::call::{Inbox, thread};
+use crate::call::Inbox;
 use crate::note::thread_of;
+use crate::step::thread;
 
 /// How many messages are looked at in one transaction.
 const AT_ONCE: i64 = 200;

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::spoken::listeners;
 use super::step::step;
-use crate::call::{Inbox, thread};
+use crate::call::Inbox;
 use crate::deliver;
+use crate::step::thread;
 
 /// How often it is looked whether a connection was ended by its keys, in milliseconds.
 const LOOK_MS: i64 = 30_000;

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::step::step;
 use super::{KIND, PRIORITY, REF_ID, REF_TYPE, THREAD, UID, extra, follow_entity};
-use crate::call::{Inbox, thread};
+use crate::call::Inbox;
+use crate::step::thread;
 use crate::{content, deliver, exchange, typed};
 
 impl Inbox {

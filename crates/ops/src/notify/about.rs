@@ -7,9 +7,9 @@ use inbox_store::{Abort, NoticeRow, ReachRow, Reader, Tx};
 use serde::Serialize;
 
 use super::HOUR;
-use crate::call::thread;
 use crate::desk::AskSort;
 use crate::read::{count_unread, unread};
+use crate::step::thread;
 
 /// How many messages a digest is made of at the most.
 const SUMMED: i64 = 200;
