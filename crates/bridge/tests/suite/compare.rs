@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::entity::run;
 use crate::mail::{Post, both};
+use crate::odd::all_is_said;
 
 impl Post {
     /// Changes the store behind the program's back.
@@ -136,9 +137,7 @@ fn a_payload_with_a_nul_and_many_levels_is_confirmed_on_every_sort_of_topic() {
         let request = json!({"to": ["ben"], "subject": "of T1", "payload_json": payload,
             "ref_type": "task", "ref_id": "T1"});
         run::<Send>(&post.inbox, "ada", request);
-        post.settle();
-        let standing = post.inbox.ledger_standing().unwrap();
-        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        all_is_said(&post, "all of it");
         assert_eq!(post.named(), [] as [&str; 0]);
     });
 }
@@ -164,9 +163,7 @@ fn a_workers_own_wire_that_names_a_file_is_confirmed_as_it_is() {
         let done = json!({"thread": thread, "summary": "done", "payload_json": wire});
         let done: Done = serde_json::from_value(done).unwrap();
         done.run(&post.inbox, &worker).unwrap();
-        post.settle();
-        let standing = post.inbox.ledger_standing().unwrap();
-        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        all_is_said(&post, "all of it");
         assert_eq!(post.named(), [] as [&str; 0]);
     });
 }
@@ -179,9 +176,7 @@ fn a_note_whose_text_is_the_name_of_a_file_is_that_text() {
         let text = "hcs://1/0.0.999999";
         let note = json!({"ref": "task:T1", "note": text, "notify": ["ben"]});
         let note = run::<Note>(&post.inbox, "ada", note).message;
-        post.settle();
-        let standing = post.inbox.ledger_standing().unwrap();
-        assert_eq!(standing.backlog.count, 0, "{standing:?}");
+        all_is_said(&post, "all of it");
         assert_eq!(post.named(), [] as [&str; 0]);
         let kept = post.inbox.kept_as(note.message_id).unwrap();
         assert_eq!(kept.message.body, text);

@@ -93,7 +93,7 @@ fn tried<O: Operation + DeserializeOwned>(
 
 /// Nothing waits any more.
 #[track_caller]
-fn all_is_said(post: &Post, what: &str) {
+pub(crate) fn all_is_said(post: &Post, what: &str) {
     post.settle();
     let standing = post.inbox.ledger_standing().unwrap();
     assert_eq!(standing.backlog.count, 0, "{what}: {:?}", standing.backlog);
