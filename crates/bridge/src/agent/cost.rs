@@ -69,8 +69,9 @@ pub fn bill(
         let (payer, most) = (facts.payer, Hbar::from_tinybars(most));
         does.push(format!("{payer} pays the network for it, up to {most}"));
     }
+    let limit = Limit::of(body, facts.payer);
     if let Some((name, topic)) = &topic {
-        does.extend(toll_lines(name, topic, facts.payer));
+        does.extend(toll_lines(name, topic, facts.payer, limit.as_ref()));
     }
     if !facts.memo.is_empty() {
         does.push(format!("the schedule has the memo {:?}", facts.memo));
@@ -122,18 +123,59 @@ fn fees(mirror: &Mirror, body: &SchedulableBody) -> Result<Option<(String, Topic
 }
 
 /// What a topic takes for a message, a line for each thing.
-fn toll_lines(name: &str, topic: &TopicFacts, payer: AccountId) -> Vec<String> {
+fn toll_lines(
+    name: &str,
+    topic: &TopicFacts,
+    payer: AccountId,
+    limit: Option<&Limit>,
+) -> Vec<String> {
     let toll = Toll::of(topic, payer, &[]);
     let mut lines: Vec<String> = toll
         .amounts()
         .map(|amount| format!("topic {name} takes {amount} of {payer} for it"))
         .collect();
     if topic.fee_schedule_key.is_some() {
+        let most = limit.map_or_else(
+            || "without a limit".to_owned(),
+            |limit| format!("up to {}", limit.told()),
+        );
         lines.push(format!(
-            "topic {name} may raise what it takes before that, without a limit"
+            "topic {name} may raise what it takes before that, {most}"
         ));
     }
     lines
+}
+
+/// The most that a payer agrees to pay a topic for a message.
+struct Limit(Vec<Amount>);
+
+impl Limit {
+    /// What a transaction says of it; nothing where it sets no limit at all.
+    fn of(body: &SchedulableBody, payer: AccountId) -> Option<Self> {
+        if body.max_custom_fees.is_empty() {
+            return None;
+        }
+        let own = body.max_custom_fees.iter().filter(|limit| {
+            let account = limit.account_id.as_ref().and_then(|account| account.id());
+            account == Some(payer)
+        });
+        let amounts = own.flat_map(|limit| &limit.fees).map(|fee| {
+            let amount = u64::try_from(fee.amount).unwrap_or(u64::MAX);
+            match fee.denominating_token_id {
+                None => Amount::Tinybars(amount),
+                Some(token) => Amount::Token(token.num, amount),
+            }
+        });
+        Some(Limit(amounts.collect()))
+    }
+
+    fn told(&self) -> String {
+        let amounts: Vec<String> = self.0.iter().map(Amount::to_string).collect();
+        if amounts.is_empty() {
+            return "nothing".to_owned();
+        }
+        amounts.join(" and ")
+    }
 }
 
 /// What is taken of each account, in tinybars; nothing where there is no bound.
@@ -161,10 +203,11 @@ fn taken(
         Some(Schedulable::CryptoCreate(create)) => take(payer, clamped(create.initial_balance)),
         Some(Schedulable::SubmitMessage(_)) => {
             if let Some(topic) = topic {
-                if topic.fee_schedule_key.is_some() {
-                    return None;
-                }
-                for amount in Toll::of(topic, payer, &[]).amounts() {
+                let amounts = match topic.fee_schedule_key {
+                    Some(_) => Limit::of(body, payer)?.0,
+                    None => Toll::of(topic, payer, &[]).amounts().collect(),
+                };
+                for amount in amounts {
                     match amount {
                         Amount::Tinybars(tinybars) => take(payer, clamped(tinybars)),
                         Amount::Token(..) => return None,

@@ -5,9 +5,10 @@ use inbox_core::{Code, Kind, Message};
 use inbox_hcs::{ScheduleId, TopicId};
 use inbox_hedera::client::Asking;
 use inbox_hedera::proto::{
-    AccountAmount, AccountId, AccountIdKind, CreateTopicBody, CryptoTransferBody, Data,
-    FixedCustomFee, FixedCustomFeeList, FixedFee, Schedulable, SchedulableBody, ScheduleCreateBody,
-    SubmitMessageBody, TokenId, TokenTransferList, TransferList, UpdateTopicBody,
+    AccountAmount, AccountId, AccountIdKind, CreateTopicBody, CryptoTransferBody, CustomFeeLimit,
+    Data, FixedCustomFee, FixedCustomFeeList, FixedFee, Schedulable, SchedulableBody,
+    ScheduleCreateBody, SubmitMessageBody, TokenId, TokenTransferList, TransferList,
+    UpdateTopicBody,
 };
 use inbox_ops::config::{Policy, Signer};
 use inbox_store::ProposalState;
@@ -32,6 +33,7 @@ fn scheduled(data: Schedulable) -> SchedulableBody {
         transaction_fee: FEE,
         memo: String::new(),
         data: Some(data),
+        max_custom_fees: Vec::new(),
     }
 }
 
@@ -167,6 +169,52 @@ fn what_a_topic_takes_for_a_message_is_shown_and_counted_before_it_is_signed() {
         assert!(last.contains("is not what was shown"), "{last}");
         assert_eq!(house.proposals().pop().unwrap().state, ProposalState::Gone);
     }
+}
+
+#[test]
+fn a_fee_that_may_rise_is_counted_up_to_the_limit_that_the_schedule_sets() {
+    let signers = vec![signing("topic.message", "5")];
+    let house = House::with(World::sqlite(), meeting(Policy::Accept), signers);
+    house.world.send("cleo", "nobody", "hello");
+    let (ada, topic, _) = connected(&house, "Ada");
+    let key = ada.net.public_key().unwrap();
+    let rising = CreateTopicBody {
+        custom_fees: vec![fee_of(&ada, 1)],
+        admin_key: Some(key.clone()),
+        fee_schedule_key: Some(key),
+        ..CreateTopicBody::default()
+    };
+    let rising = ada.net.create_topic(rising).unwrap();
+    let ben: AccountId = house.ben.me.account.into();
+    let limited = |most: &str, token: Option<TokenId>| SchedulableBody {
+        max_custom_fees: vec![CustomFeeLimit {
+            account_id: Some(ben.clone()),
+            fees: vec![FixedFee {
+                amount: hbar(most).tinybars(),
+                denominating_token_id: token,
+            }],
+        }],
+        ..scheduled(Schedulable::SubmitMessage(SubmitMessageBody {
+            topic_id: Some(rising.into()),
+            message: format!("within {most}").into_bytes(),
+            chunk_info: None,
+        }))
+    };
+    for (most, sum, who) in [("2", "3", "cleo"), ("7", "8", "pat")] {
+        propose(&ada, topic, limited(most, None), ben.clone());
+        house.settle();
+        let asked = question(&house, who).unwrap();
+        assert_eq!(asked.payload_json["max_tinybars"], hbar(sum).tinybars());
+        let limit = format!("may raise what it takes before that, up to {most} ℏ");
+        assert!(asked.body.contains(&limit), "{}", asked.body);
+    }
+    // What a token is worth nobody knows here.
+    let token = Some(TokenId::of(77));
+    propose(&ada, topic, limited("2", token), ben.clone());
+    house.settle();
+    assert!(question(&house, "cleo").is_none());
+    let asked = question(&house, "pat").unwrap();
+    assert!(asked.payload_json["max_tinybars"].is_null());
 }
 
 #[test]

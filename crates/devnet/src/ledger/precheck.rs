@@ -1,7 +1,7 @@
 //! What a node looks at before it lets a transaction in.
 
 use inbox_hedera::proto::{
-    AccountId, Code, Data, SubmitMessageBody, TransactionBody, TransactionId,
+    AccountId, Code, CustomFeeLimit, Data, SubmitMessageBody, TransactionBody, TransactionId,
 };
 use inbox_hedera::transaction::{MAX_MEMO, MAX_VALID_SECONDS, Unreadable};
 use prost::Message;
@@ -130,10 +130,7 @@ pub(super) fn text(memo: &str) -> Result<(), Code> {
 /// What is wrong with a transaction whatever the ledger has.
 fn pure(body: &TransactionBody) -> Result<(), Code> {
     let is_submit = matches!(body.data, Some(Data::SubmitMessage(_)));
-    if !body.max_custom_fees.is_empty() && !is_submit {
-        return Err(Code::MaxCustomFeesIsNotSupported);
-    }
-    limits(body)?;
+    limits(&body.max_custom_fees, is_submit)?;
     match &body.data {
         None => Err(Code::InvalidTransactionBody),
         Some(Data::SubmitMessage(submit)) => message(submit),
@@ -165,8 +162,10 @@ fn pure(body: &TransactionBody) -> Result<(), Code> {
 }
 
 /// What is wrong with how much a payer agrees to pay on a topic.
-fn limits(body: &TransactionBody) -> Result<(), Code> {
-    let limits = &body.max_custom_fees;
+pub(super) fn limits(limits: &[CustomFeeLimit], is_submit: bool) -> Result<(), Code> {
+    if !limits.is_empty() && !is_submit {
+        return Err(Code::MaxCustomFeesIsNotSupported);
+    }
     for (place, limit) in limits.iter().enumerate() {
         if limit.account_id.is_none() || limit.fees.is_empty() {
             return Err(Code::InvalidMaxCustomFees);

@@ -7,7 +7,7 @@ use inbox_hedera::proto::{
 use rusqlite::Connection;
 
 use super::handling::{Handling, Signers};
-use super::precheck::{SECOND, nanos, text};
+use super::precheck::{SECOND, limits, nanos, text};
 use super::rows::{Account, Schedule, Topic};
 use super::{Effects, Fault};
 
@@ -35,6 +35,8 @@ pub(super) fn create(
     }
     text(&body.memo)?;
     text(&scheduled.memo)?;
+    let is_submit = matches!(scheduled.data, Some(Schedulable::SubmitMessage(_)));
+    limits(&scheduled.max_custom_fees, is_submit)?;
     if let Some(key) = &body.admin_key {
         if !key.is_valid() {
             return Err(Code::InvalidAdminKey.into());
@@ -249,6 +251,7 @@ fn carry_out_when_signed(
         transaction_fee: schedule.body.transaction_fee,
         memo: schedule.body.memo.clone(),
         data: schedule.body.data.clone().map(data),
+        max_custom_fees: schedule.body.max_custom_fees.clone(),
         ..TransactionBody::default()
     };
     let id = schedule.transaction_id.clone();

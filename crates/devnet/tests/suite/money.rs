@@ -24,7 +24,19 @@ pub(crate) fn transfer(amounts: &[(&Party, i64)]) -> CryptoTransferBody {
     }
 }
 
-fn fee(collector: &Party, amount: i64) -> FixedCustomFee {
+/// The most that somebody agrees to pay, a part for each amount.
+pub(crate) fn limit(party: &Party, amounts: &[i64]) -> CustomFeeLimit {
+    let fee = |amount: &i64| FixedFee {
+        amount: *amount,
+        denominating_token_id: None,
+    };
+    CustomFeeLimit {
+        account_id: Some(AccountId::of(party.num)),
+        fees: amounts.iter().map(fee).collect(),
+    }
+}
+
+pub(crate) fn fee(collector: &Party, amount: i64) -> FixedCustomFee {
     FixedCustomFee {
         fixed_fee: Some(FixedFee {
             amount,
@@ -211,16 +223,6 @@ fn limits_that_say_nothing_or_two_things_are_refused() {
     let mut net = Net::new();
     let (one, two) = (net.somebody(0), net.somebody(1));
     let topic = net.topic(&[&one], CreateTopicBody::default());
-    let limit = |party: &Party, amounts: &[i64]| CustomFeeLimit {
-        account_id: Some(AccountId::of(party.num)),
-        fees: amounts
-            .iter()
-            .map(|amount| FixedFee {
-                amount: *amount,
-                denominating_token_id: None,
-            })
-            .collect(),
-    };
     let nobodys = CustomFeeLimit {
         account_id: None,
         ..limit(&one, &[1])

@@ -163,6 +163,7 @@ async fn schedules_are_listed_and_a_transaction_is_found_by_either_form_of_its_i
             scheduled: Some(SchedulableBody {
                 transaction_fee: 100_000_000,
                 memo: String::new(),
+                max_custom_fees: Vec::new(),
                 data: Some(Schedulable::CryptoTransfer(giving)),
             }),
             ..ScheduleCreateBody::default()

@@ -161,6 +161,7 @@ async fn what_was_scheduled_is_found_by_the_id_of_who_scheduled_it_whoever_pays(
         scheduled: Some(SchedulableBody {
             transaction_fee: 100_000_000,
             memo: String::new(),
+            max_custom_fees: Vec::new(),
             data: Some(Schedulable::SubmitMessage(submit)),
         }),
         payer_account_id: Some(AccountId::of(payer.num)),

@@ -7,7 +7,7 @@ use inbox_hedera::proto::{
     ScheduleSignBody, SubmitMessageBody,
 };
 
-use crate::money::transfer;
+use crate::money::{fee, limit, transfer};
 use crate::net::{HBAR, Net, Party, time};
 
 fn payment(from: &Party, to: &Party) -> ScheduleCreateBody {
@@ -15,6 +15,7 @@ fn payment(from: &Party, to: &Party) -> ScheduleCreateBody {
         scheduled: Some(SchedulableBody {
             transaction_fee: u64::try_from(HBAR).unwrap(),
             memo: String::new(),
+            max_custom_fees: Vec::new(),
             data: Some(Schedulable::CryptoTransfer(transfer(&[
                 (from, -HBAR),
                 (to, HBAR),
@@ -167,6 +168,7 @@ fn a_message_can_be_scheduled_and_a_topic_cannot() {
             scheduled: Some(SchedulableBody {
                 transaction_fee: u64::try_from(HBAR).unwrap(),
                 memo: String::new(),
+                max_custom_fees: Vec::new(),
                 data: Some(data),
             }),
             ..ScheduleCreateBody::default()
@@ -196,6 +198,56 @@ fn a_message_can_be_scheduled_and_a_topic_cannot() {
             Code::ScheduledTransactionNotInWhitelist
         );
     }
+}
+
+#[test]
+fn a_scheduled_message_pays_its_topic_no_more_than_the_limit_that_it_sets() {
+    let mut net = Net::new();
+    let (owner, maker) = (net.somebody(0), net.somebody(1));
+    let topic = net.topic(
+        &[&owner],
+        CreateTopicBody {
+            submit_key: Some(owner.public()),
+            custom_fees: vec![fee(&owner, HBAR)],
+            ..CreateTopicBody::default()
+        },
+    );
+    let later = |most: i64, data: Schedulable| {
+        Data::ScheduleCreate(ScheduleCreateBody {
+            scheduled: Some(SchedulableBody {
+                transaction_fee: u64::try_from(HBAR).unwrap(),
+                memo: String::new(),
+                max_custom_fees: vec![limit(&maker, &[most])],
+                data: Some(data),
+            }),
+            ..ScheduleCreateBody::default()
+        })
+    };
+    let message = |text: &str| {
+        Schedulable::SubmitMessage(SubmitMessageBody {
+            topic_id: Some(topic),
+            message: text.as_bytes().to_vec(),
+            chunk_info: None,
+        })
+    };
+    for (most, code) in [
+        (HBAR - 1, Code::MaxCustomFeeLimitExceeded),
+        (HBAR, Code::Success),
+    ] {
+        let made = net.must(&[&maker], later(most, message(&most.to_string())));
+        let had = net.balance(maker.num);
+        net.must(&[&owner], sign(made.schedule_id.unwrap()));
+        let inner = made.scheduled_transaction_id.unwrap();
+        let done = net.ledger.record(&inner).unwrap().unwrap();
+        assert_eq!(Code::from(done.receipt.unwrap().status), code);
+        let paid = had - net.balance(maker.num);
+        assert_eq!(paid >= HBAR, code == Code::Success, "{paid}");
+    }
+    let transfer = Schedulable::CryptoTransfer(transfer(&[(&maker, -1), (&owner, 1)]));
+    assert_eq!(
+        net.status(&[&maker], later(1, transfer)),
+        Code::MaxCustomFeesIsNotSupported
+    );
 }
 
 #[test]

@@ -179,6 +179,7 @@ impl World {
                     scheduled: Some(SchedulableBody {
                         transaction_fee: 100_000_000,
                         memo: String::new(),
+                        max_custom_fees: Vec::new(),
                         data: Some(Schedulable::CryptoTransfer(transfer(&[
                             (from, sum.wrapping_neg()),
                             (to, sum),

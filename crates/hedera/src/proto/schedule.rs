@@ -2,8 +2,8 @@
 
 use super::{
     AccountId, CreateTopicBody, CryptoCreateBody, CryptoTransferBody, CryptoUpdateBody,
-    DeleteTopicBody, Key, KeyList, ScheduleId, SubmitMessageBody, Timestamp, TransactionId,
-    UpdateTopicBody,
+    CustomFeeLimit, DeleteTopicBody, Key, KeyList, ScheduleId, SubmitMessageBody, Timestamp,
+    TransactionId, UpdateTopicBody,
 };
 
 #[derive(Clone, PartialEq, Eq, prost::Message)]
@@ -14,6 +14,8 @@ pub struct SchedulableBody {
     pub memo: String,
     #[prost(oneof = "Schedulable", tags = "7, 9, 10, 18, 19, 20, 21, 34")]
     pub data: Option<Schedulable>,
+    #[prost(message, repeated, tag = "1001")]
+    pub max_custom_fees: Vec<CustomFeeLimit>,
 }
 
 #[derive(Clone, PartialEq, Eq, prost::Oneof)]

@@ -55,6 +55,10 @@ pub struct TransactionBody {
 
 /// What a transaction does.
 #[derive(Clone, PartialEq, Eq, prost::Oneof)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one of them at a time, between its making and the wire"
+)]
 pub enum Data {
     #[prost(message, tag = "11")]
     CryptoCreate(CryptoCreateBody),

@@ -51,6 +51,7 @@ async fn a_transaction_is_found_by_its_id_and_what_it_scheduled_too() {
         scheduled: Some(SchedulableBody {
             transaction_fee: 100_000_000,
             memo: String::new(),
+            max_custom_fees: Vec::new(),
             data: Some(Schedulable::CryptoTransfer(transfer)),
         }),
         ..ScheduleCreateBody::default()
