@@ -55,6 +55,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a store in which nothing is found is not asked whether it is damaged",
     ),
     (
+        "copy_in_steps",
+        "a copy begins anew whenever somebody writes, and never ends while many do",
+    ),
+    (
         "failure_unheard",
         "a commit that the disk refused is acknowledged",
     ),
@@ -117,6 +121,22 @@ pub const PLANTED: &[(&str, &str)] = &[
     (
         "sender_by_argument",
         "a tool's caller is whom its arguments name",
+    ),
+    (
+        "sender_by_header",
+        "a server takes a caller for whom it says it is, and not for whom its token is of",
+    ),
+    (
+        "payer_unchecked",
+        "a message on the ledger is believed to be from whom it names, whoever paid for it",
+    ),
+    (
+        "last_one_lost",
+        "PostgreSQL gives one thread less than SQLite to who asks what may be claimed",
+    ),
+    (
+        "null_left_out",
+        "an answer that comes through a server lacks what the same one on the command line says is null",
     ),
     ("guard_asleep", "agents may go in circles without end"),
     (

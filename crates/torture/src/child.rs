@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::process::Child;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,6 +12,73 @@ use crate::{Broken, must};
 
 /// How long anything may take before it counts as never. Not a measure of speed.
 pub const NEVER: Duration = Duration::from_mins(1);
+
+/// The most that counts between two looks: more has passed only where the machine itself stood still, as a laptop that was closed or
+/// a virtual machine that was paused.
+pub const BREATH: Duration = Duration::from_secs(1);
+
+/// What is left of the time that something may take.
+#[derive(Debug)]
+pub struct Patience {
+    left: Duration,
+    looked: Instant,
+}
+
+impl Patience {
+    /// Patience for so long, from now on.
+    pub fn of(left: Duration) -> Self {
+        Patience {
+            left,
+            looked: Instant::now(),
+        }
+    }
+
+    /// Whether there is some left. To be asked again and again.
+    pub fn lasts(&mut self) -> bool {
+        let passed = self.looked.elapsed().min(BREATH);
+        self.looked = Instant::now();
+        self.left = self.left.saturating_sub(passed);
+        !self.left.is_zero()
+    }
+}
+
+/// How long something takes, for one who looks at it all the time: where the machine stood still, a moment counts.
+#[derive(Debug)]
+pub struct Watch {
+    /// What counts so far.
+    pub counted: Duration,
+    looked: Instant,
+}
+
+impl Watch {
+    /// The most that counts between two looks. A busy machine lets nobody look for as long as this only where it is no measure of speed.
+    const MOMENT: Duration = Duration::from_millis(200);
+
+    /// From now on.
+    pub fn start() -> Self {
+        Watch {
+            counted: Duration::ZERO,
+            looked: Instant::now(),
+        }
+    }
+
+    /// Counts what has passed since the last look.
+    pub fn look(&mut self) {
+        self.counted += self.looked.elapsed().min(Self::MOMENT);
+        self.looked = Instant::now();
+    }
+}
+
+/// What comes by a channel, unless it never does.
+pub fn received<T>(channel: &Receiver<T>) -> Result<T, RecvTimeoutError> {
+    let mut patience = Patience::of(NEVER);
+    loop {
+        match channel.recv_timeout(BREATH) {
+            Err(RecvTimeoutError::Timeout) if patience.lasts() => {}
+            outcome => return outcome,
+        }
+    }
+}
 
 /// A process that does not outlive its owner, however that ends: a stopped one would stay for ever.
 #[derive(Debug)]
@@ -55,6 +123,13 @@ impl Outcome {
             .map_err(|error| Broken::new(format!("no JSON came ({error}): {self}")))
     }
 
+    /// What a command that was refused told of it, as its users read it.
+    pub fn told(&self) -> Option<String> {
+        let answer = self.json().ok()?;
+        let message = answer.pointer("/error/message")?;
+        message.as_str().map(str::to_owned)
+    }
+
     /// The answer of a command that had to succeed.
     pub fn ok(&self) -> Result<Value, Broken> {
         must(self.code == 0, || {
@@ -79,7 +154,12 @@ impl std::fmt::Display for Outcome {
 }
 
 /// The outcome of a process that must end.
-pub fn ends(mut child: Leashed) -> Result<Outcome, Broken> {
+pub fn ends(child: Leashed) -> Result<Outcome, Broken> {
+    ends_within(NEVER, child)
+}
+
+/// The same for one that has much to do.
+pub fn ends_within(time: Duration, mut child: Leashed) -> Result<Outcome, Broken> {
     // Both pipes are read while it runs: it could not end with a full one.
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let read = |pipe: Option<Box<dyn Read + Send>>| {
@@ -91,7 +171,8 @@ pub fn ends(mut child: Leashed) -> Result<Outcome, Broken> {
     };
     let out = read(out.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
     let err = read(err.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
-    let status = eventually("a command ends", || child.try_wait().ok().flatten())?;
+    let ended = || child.try_wait().ok().flatten();
+    let status = within(time, "a command ends", ended)?;
     Ok(Outcome {
         code: status.code().unwrap_or(-1),
         stdout: out.join().unwrap_or_default(),
@@ -100,14 +181,18 @@ pub fn ends(mut child: Leashed) -> Result<Outcome, Broken> {
 }
 
 /// Looks until there is something, and says what was expected when there never is.
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, Broken> {
-    let deadline = Instant::now() + NEVER;
+pub fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> Result<T, Broken> {
+    within(NEVER, what, look)
+}
+
+fn within<T>(time: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, Broken> {
+    let mut patience = Patience::of(time);
     let mut pause = Duration::from_micros(200);
     loop {
         if let Some(found) = look() {
             return Ok(found);
         }
-        must(Instant::now() < deadline, || {
+        must(patience.lasts(), || {
             format!("it never came to pass: {what}")
         })?;
         std::thread::sleep(pause);
@@ -160,4 +245,61 @@ pub fn words(line: &str) -> Vec<String> {
         .map(|word| word.replace('~', " "))
         .chain(["--json".to_owned()])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_stood_still_uses_up_a_breath_of_patience() {
+        let mut patience = Patience::of(3 * BREATH);
+        for left in [2, 1, 0] {
+            // Longer than all that is left.
+            let before = patience.looked.checked_sub(4 * BREATH);
+            patience.looked = before.expect("it is up for some seconds");
+            assert_eq!(patience.lasts(), left > 0, "{left} breaths are left");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_counts_as_a_moment() {
+        let mut watch = Watch::start();
+        for _ in 0..2 {
+            let before = watch.looked.checked_sub(BREATH);
+            watch.looked = before.expect("it is up for a second");
+            watch.look();
+        }
+        assert_eq!(watch.counted, 2 * Watch::MOMENT);
+        watch.look();
+        assert!(watch.counted < 3 * Watch::MOMENT);
+    }
+
+    #[test]
+    fn what_is_no_refusal_tells_nothing() {
+        let told = |stdout: &str| {
+            let outcome = Outcome {
+                code: 1,
+                stdout: stdout.to_owned(),
+                stderr: String::new(),
+            };
+            outcome.told()
+        };
+        for stdout in [
+            "",
+            "null",
+            "3",
+            "[]",
+            "\"error\"",
+            "{}",
+            "{\"error\": 3}",
+            "{\"error\": {\"message\": {}}}",
+        ] {
+            assert_eq!(told(stdout), None, "{stdout}");
+        }
+        assert_eq!(
+            told("{\"error\": {\"message\": \"why\"}}").as_deref(),
+            Some("why")
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use inbox_ops::Inbox;
 
 use crate::bout::Bout;
-use crate::child::{Leashed, NEVER};
+use crate::child::{Leashed, NEVER, Patience};
 use crate::ground::Ground;
 use crate::kills::{gave_up, heard, open_shared, writer};
 use crate::races::first;
@@ -156,9 +156,8 @@ fn until_all_end(
     ground: &Ground<'_>,
     crowd: &mut [(Leashed, Work)],
 ) -> Result<(u64, u64), Broken> {
-    let begun = Instant::now();
-    let deadline = begun + PATIENCE;
-    let mut check = begun + CHECK_EVERY;
+    let mut patience = Patience::of(PATIENCE);
+    let mut check = Instant::now() + CHECK_EVERY;
     let (mut log, mut memory) = (0, 0);
     loop {
         log = log.max(log_bytes(ground));
@@ -178,7 +177,7 @@ fn until_all_end(
         if is_over {
             return Ok((log, memory));
         }
-        must(Instant::now() < deadline, || {
+        must(patience.lasts(), || {
             "a crowd of writers never ended".to_owned()
         })?;
         std::thread::sleep(Duration::from_millis(20));

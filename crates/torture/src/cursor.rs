@@ -8,7 +8,7 @@ use inbox_ops::{Caller, Inbox, Operation, Send, Waiting, Watch};
 use inbox_store::{NewMessage, NewThread, StoreError, Tx};
 
 use crate::bout::Bout;
-use crate::child::NEVER;
+use crate::child::{BREATH, NEVER, Patience};
 use crate::dice::Dice;
 use crate::ground::{Ground, caller};
 use crate::{Broken, Part, must};
@@ -73,12 +73,16 @@ impl News {
     }
 
     fn wait_for_more_than(&self, seen: u64) -> Result<(), Broken> {
-        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .changed
-            .wait_timeout_while(count, NEVER, |count| count.0 == seen);
-        let timed_out = waited.map_or(true, |(_, waited)| waited.timed_out());
-        must(!timed_out, || "nothing was ever written".to_owned())
+        let mut patience = Patience::of(NEVER);
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        while count.0 == seen {
+            let waited = self.changed.wait_timeout(count, BREATH);
+            count = waited.unwrap_or_else(PoisonError::into_inner).0;
+            must(count.0 != seen || patience.lasts(), || {
+                "nothing was ever written".to_owned()
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use image::{Image, remove};
 
 use crate::bout::Bout;
-use crate::child::{NEVER, Outcome};
+use crate::child::{Outcome, received};
 use crate::dice::Dice;
 use crate::ground::{self, Ground, caller};
 use crate::{Broken, Part, must};
@@ -133,7 +133,7 @@ fn within(store: &Path) -> Result<bool, Broken> {
     std::thread::spawn(move || {
         let _ = say.send(ask(&store));
     });
-    match said.recv_timeout(NEVER) {
+    match received(&said) {
         Ok(told) => told,
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Err(Broken::new("it hangs")),
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Err(Broken::new("it panicked")),

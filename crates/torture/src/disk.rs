@@ -14,6 +14,9 @@ use crate::{Broken, Part, must, trace};
 /// What a command that meets a failing disk ends with.
 const STORAGE: i32 = 50;
 
+/// How far apart the calls are that fail in two rounds: a prime, so that it goes round all of them.
+const STRIDE: u64 = 1_000_003;
+
 /// The part.
 pub struct Disk;
 
@@ -41,18 +44,19 @@ impl Part for Disk {
         let scene = Scene::new(bout.ground())?;
         let deeds = Deed::ALL.map(|deed| Measured::of(&scene, deed));
         let deeds = deeds.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let calls: u64 = deeds.iter().map(|measured| measured.calls).sum();
         while let Some(mut round) = bout.next() {
-            // In turn, so that every call of each of them fails sooner or later.
-            let all = u64::try_from(deeds.len()).unwrap_or(1);
-            let measured = &deeds[usize::try_from(round.number % all).unwrap_or_default()];
-            let fault = Fault::at((round.number / all) % measured.calls, &mut round.dice);
+            // Far from the one before, and once each until all calls of all of them have failed.
+            let place = round.number.wrapping_mul(STRIDE) % calls;
+            let (measured, call) = find(&deeds, place);
+            let fault = Fault::at(call, &mut round.dice);
             let struck = strike(&scene, measured, fault).map_err(|broken| {
                 Broken::new(format!("{:?} with {fault}: {broken}", measured.deed))
             })?;
             bout.count("faults", 1);
             bout.count("refused", u64::from(!struck));
             bout.count("done all the same", u64::from(struck));
-            bout.peak("calls of one command", measured.calls);
+            bout.peak("calls there are", calls);
         }
         Ok(())
     }
@@ -82,6 +86,17 @@ impl Measured {
             rows: scene.rows(deed)?,
         })
     }
+}
+
+/// A call among those of all deeds: whose it is, and which one of them.
+fn find(deeds: &[Measured], mut place: u64) -> (&Measured, u64) {
+    for measured in deeds {
+        if place < measured.calls {
+            return (measured, place);
+        }
+        place -= measured.calls;
+    }
+    (&deeds[0], 0)
 }
 
 /// Does a deed on a disk with a fault. Whether it succeeded all the same.

@@ -5,12 +5,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use inbox_core::{AgentName, Code, EventId, Refusal, ThreadId};
 use inbox_ops::{Caller, Config, Inbox};
 use inbox_store::{Location, Rows, Store};
 
-use crate::child::{Leashed, Outcome, ends, words};
+use crate::child::{Leashed, NEVER, Outcome, ends, ends_within, words};
 use crate::scratch::{Scratch, cannot};
 use crate::{Broken, must, reach};
 
@@ -66,8 +67,10 @@ impl<'a> Ground<'a> {
         }
         // By the program: in this process a store would not be one for tests.
         let made = ground.run("init").map_err(trouble)?;
-        made.ok().map_err(trouble)?;
-        Ok(ground)
+        match made.told() {
+            Some(told) => Err(trouble(Broken::new(told))),
+            None => made.ok().map(|_| ground).map_err(trouble),
+        }
     }
 
     /// Another fresh store, for parts that need several.
@@ -180,7 +183,12 @@ impl<'a> Ground<'a> {
 
     /// That the store is sound, as `doctor` sees it.
     pub fn is_sound(&self) -> Result<(), Broken> {
-        let found = self.run("doctor")?;
+        self.is_sound_within(NEVER)
+    }
+
+    /// The same for a large store.
+    pub fn is_sound_within(&self, time: Duration) -> Result<(), Broken> {
+        let found = ends_within(time, self.start("doctor")?)?;
         must(found.code == 0, || format!("doctor finds: {found}"))
     }
 }

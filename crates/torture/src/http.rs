@@ -1,20 +1,39 @@
 //! As much of HTTP as it takes to ask a server something.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::Broken;
-use crate::child::NEVER;
+use crate::child::{BREATH, NEVER, Patience};
 
 /// A connection to an address and port.
 pub(crate) fn connect(address: &str) -> Result<TcpStream, Broken> {
     let stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(NEVER))?;
+    stream.set_read_timeout(Some(BREATH))?;
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
     Ok(stream)
+}
+
+/// What comes by a connection, unless nothing ever does.
+struct Patient<'a> {
+    stream: &'a mut TcpStream,
+    patience: Patience,
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            match self.stream.read(bytes) {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+                        && self.patience.lasts() => {}
+                outcome => return outcome,
+            }
+        }
+    }
 }
 
 /// Posts JSON; the answer, when a whole one came.
@@ -34,7 +53,10 @@ pub(crate) fn post(
         request.push_str(&format!("{name}: {value}\r\n"));
     }
     stream.write_all(format!("{request}\r\n{body}").as_bytes())?;
-    let mut reader = BufReader::new(stream);
+    let mut reader = BufReader::new(Patient {
+        stream,
+        patience: Patience::of(NEVER),
+    });
     let (mut line, mut length) = (String::new(), 0);
     loop {
         line.clear();

@@ -130,7 +130,7 @@ fn keep(folder: &Path) -> Result<(), Refusal> {
     }
     let group = Pid::from_child(&holder);
     let _ = kill_process_group(group, Signal::KILL);
-    if said != DONE {
+    if said != DONE && !scratch::is_kept(folder) {
         let named = std::env::var("INBOX_DB").unwrap_or_default();
         for time in 1..=*TIMES.end() {
             std::thread::sleep(Duration::from_millis(20));

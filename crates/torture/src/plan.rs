@@ -98,6 +98,9 @@ pub fn play(plan: &Plan, stop: &AtomicBool, told: &mut dyn FnMut(&str)) -> Resul
         .map_err(|error| Refusal::input(format!("the system gives no random bytes: {error}")))?;
     let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut scratch = Scratch::beside(&plan.beside, &name, &plan.tools.program)?;
+    if plan.keep {
+        scratch.keep();
+    }
     let mut rows = Vec::new();
     let mut place = None;
     for (index, part) in parts.iter().enumerate() {
@@ -136,11 +139,10 @@ pub fn play(plan: &Plan, stop: &AtomicBool, told: &mut dyn FnMut(&str)) -> Resul
     }
     let removed = scratch.removed().to_vec();
     let is_puzzling = |row: &Row| matches!(row.verdict, Verdict::Broken | Verdict::Fault);
-    let kept = if plan.keep || rows.iter().any(is_puzzling) {
-        scratch.keep()
-    } else {
-        Vec::new()
-    };
+    if rows.iter().any(is_puzzling) {
+        scratch.keep();
+    }
+    let kept = scratch.kept();
     Ok(Report {
         place: place.unwrap_or_else(|| Place::of(scratch.folder(), &[])),
         seed: plan.seed,

@@ -17,16 +17,17 @@ use crate::{Broken, Part, must};
 pub use cases::{CASES, Case};
 
 /// The points that every write passes.
-const POINTS: [FailPoint; 8] = [
+pub const WRITES: [FailPoint; 6] = [
     FailPoint::BeforeLock,
     FailPoint::AfterBegin,
     FailPoint::BeforeCommit,
     FailPoint::AfterCommit,
-    FailPoint::BeforeCheckpoint,
-    FailPoint::AfterCheckpoint,
     FailPoint::BeforeRing,
     FailPoint::AfterRing,
 ];
+
+/// Those that it passes in a file with a long log.
+const OF_LOG: [FailPoint; 2] = [FailPoint::BeforeCheckpoint, FailPoint::AfterCheckpoint];
 
 /// The part.
 pub struct Points;
@@ -123,11 +124,8 @@ fn all_points(ground: &Ground<'_>, case: &Case) -> Result<u64, Broken> {
     let before = store.dump()?;
     ground.run(&line)?.ok()?;
     let clean = growth(&before, &store.dump()?);
-    for (n, point) in (2..).zip(POINTS) {
-        let is_of_log = matches!(
-            point,
-            FailPoint::BeforeCheckpoint | FailPoint::AfterCheckpoint
-        );
+    for (n, point) in (2..).zip(WRITES.into_iter().chain(OF_LOG)) {
+        let is_of_log = OF_LOG.contains(&point);
         // There is no log that a client would move.
         if is_of_log && ground.is_served() {
             continue;
@@ -142,35 +140,50 @@ fn all_points(ground: &Ground<'_>, case: &Case) -> Result<u64, Broken> {
             format!("{what} must die there, and lives")
         })?;
         deaths += 1;
-        if point as u32 <= FailPoint::BeforeCommit as u32 {
-            let after = store.dump()?;
-            must(after == before, || {
-                format!("{what}: {}", crate::zombies::changed(&before, &after))
+        let left = store.dump()?;
+        let is_committed = point as u32 > FailPoint::BeforeCommit as u32;
+        if !is_committed {
+            must(left == before, || {
+                format!("{what}: {}", crate::zombies::changed(&before, &left))
             })?;
         } else if case.is_one_commit {
-            let grown = growth(&before, &store.dump()?);
-            must(grown == clean, || {
-                format!("{what} must leave {clean:?} behind, and left {grown:?}")
-            })?;
+            must_leave(&what, &growth(&before, &left), &clean)?;
         }
         if !case.is_keyed {
             continue;
         }
         let first = ground.run(&line)?.ok()?;
-        let grown = growth(&before, &store.dump()?);
-        must(grown == clean, || {
-            format!("{what} and is tried again must leave {clean:?} behind, and left {grown:?}")
-        })?;
+        let repeated = store.dump()?;
+        must_leave(
+            &format!("{what} and is tried again"),
+            &growth(&before, &repeated),
+            &clean,
+        )?;
+        // What was committed is whole: a retry tells of it, and changes no row.
+        must(
+            !(is_committed && case.is_one_commit) || repeated == left,
+            || {
+                let changed = crate::zombies::changed(&left, &repeated);
+                format!("{what} and is tried again: {changed}")
+            },
+        )?;
         let second = ground.run(&line)?.ok()?;
         must(first == second, || {
             format!("{what}: a retry answered {second}, and before {first}")
         })?;
-        let grown = growth(&before, &store.dump()?);
-        must(grown == clean, || {
-            format!("{what} and is tried twice must leave {clean:?} behind, and left {grown:?}")
+        let thrice = store.dump()?;
+        must(thrice == repeated, || {
+            let changed = crate::zombies::changed(&repeated, &thrice);
+            format!("{what} and is tried twice: {changed}")
         })?;
     }
     Ok(deaths)
+}
+
+fn must_leave(what: &str, grown: &Counts, clean: &Counts) -> Result<(), Broken> {
+    must(grown == clean, || {
+        format!("{what} must leave {clean:?} behind, and left {grown:?}")
+    })
 }
 
 /// Whether a command is killed at this point; it says nothing before it dies.

@@ -8,16 +8,23 @@ use inbox_ops::{Claim, Inbox, Operation, Send};
 
 use crate::bout::Bout;
 use crate::child::{Outcome, are_seen, ends};
-use crate::gate::Gate;
+use crate::gate;
 use crate::ground::{Ground, caller};
 use crate::{Broken, Part, must};
 
 /// How many processes race.
 const PROCESSES: usize = 8;
 
+/// How many do in some rounds beside them.
+const FEW: usize = 2;
+const MANY: usize = 64;
+
+/// Every so many rounds there are races of few and of many.
+const SELDOM: u64 = 50;
+
 /// How many race within this process, in the races of one round.
-const WIDTHS: [usize; 34] = {
-    let mut widths = [8; 34];
+const WIDTHS: [usize; 36] = {
+    let mut widths = [8; 36];
     widths[0] = 2;
     widths[1] = 64;
     widths
@@ -59,10 +66,18 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
     let stable = Stable::open(ground)?;
     let mut raced = 0_u64;
     while let Some(round) = bout.next() {
-        let thread = open(&inbox, &format!("p-{}", round.number))?;
-        of_processes(ground, thread)?;
-        bout.count("races of processes", 1);
-        raced += 1;
+        for width in widths_of_processes(ground, round.number) {
+            let thread = open(&inbox, &format!("p-{}-{width}", round.number))?;
+            let stood = of_processes(ground, thread, width)?;
+            let what = match width {
+                FEW => "of 2 processes",
+                MANY => "of 64 processes",
+                _ => "races of processes",
+            };
+            bout.count(what, 1);
+            bout.peak("stood before one gate", u64::try_from(stood).unwrap_or(0));
+            raced += 1;
+        }
         for (n, width) in WIDTHS.into_iter().enumerate() {
             let thread = open(&inbox, &format!("t-{}-{n}", round.number))?;
             let width = width.min(stable.racers.len());
@@ -81,6 +96,17 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
     ground.is_sound()
 }
 
+/// How many processes race in the races of a round. A server has connections for some, and those who race within this process have
+/// most of them.
+fn widths_of_processes(ground: &Ground<'_>, round: u64) -> Vec<usize> {
+    let mut widths = vec![PROCESSES];
+    if round.is_multiple_of(SELDOM) {
+        widths.push(FEW);
+        widths.extend((!ground.is_served()).then_some(MANY));
+    }
+    widths
+}
+
 /// The first cell of an answer, as a number.
 pub(crate) fn first(rows: &inbox_store::Rows) -> u64 {
     let cell = rows.first().and_then(|row| row.first()).cloned().flatten();
@@ -97,27 +123,22 @@ pub(crate) fn open(inbox: &Inbox, subject: &str) -> Result<ThreadId, Broken> {
     Ok(send.run(inbox, &caller("lead")?)?.thread.thread_id)
 }
 
-/// A race of processes, which stand before the store's lock until all are there, where it has one.
-fn of_processes(ground: &Ground<'_>, thread: ThreadId) -> Result<(), Broken> {
-    let gate = ground.file().map(Gate::close).transpose()?;
-    let mut children = Vec::new();
-    for racer in 0..PROCESSES {
-        children.push(ground.start(&format!("claim --agent p{racer} --thread {thread}"))?);
-    }
-    if let Some(gate) = gate {
-        gate.gather(&mut children)?;
-        gate.open();
-    }
+/// A race of so many processes, all of which want the thread before any of them gets it. How many stood before it at once.
+fn of_processes(ground: &Ground<'_>, thread: ThreadId, width: usize) -> Result<usize, Broken> {
+    let (children, stood) = gate::race(ground, thread, || {
+        (0..width)
+            .map(|racer| ground.start(&format!("claim --agent p{racer} --thread {thread}")))
+            .collect()
+    })?;
     let outcomes: Vec<Outcome> = children.into_iter().map(ends).collect::<Result<_, _>>()?;
     let (won, lost): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.code == 0);
     must(won.len() == 1, || {
         let codes: Vec<i32> = outcomes.iter().map(|outcome| outcome.code).collect();
-        format!(
-            "{thread} must be given to one of {PROCESSES} processes, which ended with {codes:?}"
-        )
+        format!("{thread} must be given to one of {width} processes, which ended with {codes:?}")
     })?;
     lost.iter()
-        .try_for_each(|outcome| outcome.refused(20, "lease_conflict"))
+        .try_for_each(|outcome| outcome.refused(20, "lease_conflict"))?;
+    Ok(stood)
 }
 
 /// A race to run: the thread, and the line at which all meet.
@@ -176,7 +197,7 @@ impl Stable {
         }
         let mut won = 0;
         for _ in 0..width {
-            let result = self.results.recv_timeout(crate::child::NEVER);
+            let result = crate::child::received(&self.results);
             let result = result.map_err(|_| Broken::new("a racer never came home"))?;
             won += usize::from(result?);
         }

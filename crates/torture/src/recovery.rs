@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inbox_ops::{Operation, Send};
 
 use crate::bout::Bout;
-use crate::child::{Leashed, eventually};
+use crate::child::{Leashed, Watch, ends, eventually};
 use crate::crowd::log_bytes;
 use crate::ground::{Ground, caller};
 use crate::kills::{open_shared, writer_into};
@@ -90,10 +90,14 @@ impl Part for Recovery {
             }
             drop(reader);
             bout.peak("bytes of log", log_bytes(ground));
-            let begun = Instant::now();
-            let next = ground.run("send --from lead --to crew --subject afterwards")?;
-            let took = begun.elapsed();
-            next.ok()?;
+            let mut next = ground.start("send --from lead --to crew --subject afterwards")?;
+            let mut took = Watch::start();
+            eventually("the next command ends", || {
+                took.look();
+                next.try_wait().ok().flatten()
+            })?;
+            let took = took.counted;
+            ends(next)?.ok()?;
             let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             bout.peak("ms until the next write is answered", millis);
             must(took < WITHIN || bout.is_stopped(), || {

@@ -188,10 +188,14 @@ impl Report {
     /// The page for people.
     pub fn page(&self) -> Page {
         let place = &self.place;
+        let database = match place.database.as_str() {
+            "" => "no database",
+            database => database,
+        };
         let mut page = Page::default()
             .line(format!(
-                "inbox {}, {}, schema {}",
-                place.program, place.database, place.schema
+                "inbox {}, {database}, schema {}",
+                place.program, place.schema
             ))
             .line(format!(
                 "{}, {}, {} cores",

@@ -19,7 +19,7 @@ const FOLDER: &str = ".inbox-torture-";
 /// What a scratch schema's name begins with.
 const SCHEMA: &str = "inbox_torture_";
 
-/// The file that a living run holds locked. What is to be kept has none.
+/// The file that a living run holds locked. What is to be kept has none, and neither this run's keeper nor a later run takes it away.
 const LOCK: &str = "lock";
 
 /// The file that says beside which store the run was.
@@ -94,11 +94,17 @@ impl Scratch {
         &self.removed
     }
 
-    /// Leaves everything as it is, to be looked at. Where it is.
-    pub fn keep(&mut self) -> Vec<String> {
+    /// Leaves everything as it is from now on, however the run ends.
+    pub fn keep(&mut self) {
         self.is_kept = true;
-        // Without it no later run takes this for something that was left.
         let _ = std::fs::remove_file(self.folder.join(LOCK));
+    }
+
+    /// What is left to be looked at, and where it is.
+    pub fn kept(&mut self) -> Vec<String> {
+        if !self.is_kept {
+            return Vec::new();
+        }
         let stores = self.made.get_mut().map(std::mem::take).unwrap_or_default();
         let served = stores
             .iter()
@@ -177,6 +183,11 @@ fn is_left(folder: &Path, beside: &Location) -> bool {
         !matches!(Location::parse(&named), Location::Postgres(_)) || named == beside.named()
     });
     is_reached && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Whether a run's scratch folder is to be left as it is.
+pub(crate) fn is_kept(folder: &Path) -> bool {
+    folder.exists() && !folder.join(LOCK).exists()
 }
 
 /// Takes away a run's scratch folder and its schemas.

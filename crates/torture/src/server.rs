@@ -1,17 +1,20 @@
-//! A server that is stopped or killed in the midst of its clients' writes: what it answered is there when it is back, and what it did
-//! not answer can be sent again.
+//! A server that is stopped, killed or dies at a named point in the midst of its clients' writes, several of which share a commit: what it
+//! answered is there when it is back, and what it did not answer can be sent again.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use inbox_store::FailPoint;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::bout::Bout;
-use crate::child::{Leashed, eventually, signal};
+use crate::child::{Leashed, eventually, signal, words};
+use crate::dice::Dice;
 use crate::ground::Ground;
 use crate::http::{connect, post};
+use crate::points::WRITES;
 use crate::races::first;
 use crate::{Broken, Part, must};
 
@@ -21,8 +24,45 @@ const CLIENTS: u64 = 4;
 /// How many writes are answered before it is the server's turn, at most.
 const ANSWERS: u64 = 60;
 
+/// At which of its commits a server dies at a point, at most. Several writes share one.
+const COMMITS: u64 = 12;
+
 /// How many rounds share a store.
 const ACT: u64 = 20;
+
+/// How a server ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It is told to.
+    Stopped,
+    /// Somebody kills it.
+    Killed,
+    /// It dies at this point, the how manieth time it comes there.
+    Dies(FailPoint, u64),
+}
+
+impl Fate {
+    /// Each of them in turn.
+    fn of(round: u64, dice: &mut Dice) -> Self {
+        match round % 3 {
+            0 => Fate::Stopped,
+            1 => Fate::Killed,
+            _ => {
+                let point = dice.pick(&WRITES).copied();
+                let time = 1 + dice.below(COMMITS);
+                Fate::Dies(point.unwrap_or(FailPoint::AfterCommit), time)
+            }
+        }
+    }
+
+    fn counted(self) -> &'static str {
+        match self {
+            Fate::Stopped => "stops",
+            Fate::Killed => "kills",
+            Fate::Dies(..) => "deaths",
+        }
+    }
+}
 
 /// The part.
 pub struct Server;
@@ -47,9 +87,9 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
     let secret = made["secret"].as_str().unwrap_or_default().to_owned();
     let store = ground.store()?;
     while let Some(mut round) = bout.next() {
-        let (mut server, address) = start(ground)?;
         let goal = 1 + round.dice.below(ANSWERS);
-        let is_killed = round.dice.below(2) == 0;
+        let fate = Fate::of(round.number, &mut round.dice);
+        let (mut server, address) = start(ground, fate)?;
         let answered = AtomicU64::new(0);
         let lines = std::thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
@@ -60,30 +100,32 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
                         .spawn(move || (send_until_it_ends(address, secret, &line, answered), line))
                 })
                 .collect();
-            let is_busy = eventually("the server answers", || {
-                (answered.load(Ordering::SeqCst) >= goal).then_some(())
+            let is_busy = eventually("the server answers or dies", || {
+                let is_over = match fate {
+                    Fate::Dies(..) => server.try_wait().ok().flatten().is_some(),
+                    _ => answered.load(Ordering::SeqCst) >= goal,
+                };
+                is_over.then_some(())
             });
-            let sent = signal(
-                &server,
-                if is_killed {
-                    Signal::KILL
-                } else {
-                    Signal::TERM
-                },
-            );
+            let sent = match fate {
+                Fate::Stopped => signal(&server, Signal::TERM),
+                Fate::Killed => signal(&server, Signal::KILL),
+                // Should it live on, its clients come to an end all the same.
+                Fate::Dies(..) => server.kill().map_err(Broken::from),
+            };
             let ended = server.wait();
             let lines: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
             is_busy?;
             sent?;
             let status = ended?;
-            must(is_killed || status.success(), || {
+            must(fate != Fate::Stopped || status.success(), || {
                 format!("a server that was told to stop ended with {status}")
             })?;
             Ok::<_, Broken>(lines)
         })?;
-        bout.count(if is_killed { "kills" } else { "stops" }, 1);
+        bout.count(fate.counted(), 1);
         // The next one answers again what it is asked again.
-        let (again, address) = start(ground)?;
+        let (again, address) = start(ground, Fate::Stopped)?;
         for line in lines {
             let (told, line) = line.map_err(|panic| Broken::of_panic(&*panic))?;
             bout.count("acknowledged", told);
@@ -112,8 +154,12 @@ fn is_there_once(store: &inbox_store::Store, mark: &str, why: &str) -> Result<()
 }
 
 /// Starts a server, and gives where it listens.
-fn start(ground: &Ground<'_>) -> Result<(Leashed, String), Broken> {
-    let mut server = ground.start("serve --listen 127.0.0.1:0")?;
+fn start(ground: &Ground<'_>, fate: Fate) -> Result<(Leashed, String), Broken> {
+    let mut command = ground.command(words("serve --listen 127.0.0.1:0"));
+    if let Fate::Dies(point, time) = fate {
+        command.env("INBOX_FAIL_POINT", format!("{}:{time}", point as u32));
+    }
+    let mut server = Leashed(command.spawn()?);
     let mut line = String::new();
     if let Some(stdout) = server.stdout.take() {
         BufReader::new(stdout).read_line(&mut line)?;

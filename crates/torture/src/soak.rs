@@ -9,7 +9,7 @@ use inbox_ops::{Caller, Inbox, Waiting, Watch};
 use inbox_store::{Location, Store};
 
 use crate::bout::{Bout, Round};
-use crate::child::Leashed;
+use crate::child::{Leashed, NEVER, ends_within, eventually};
 use crate::crowd::{has_room, log_bytes, memory, peak_memory};
 use crate::ground::Ground;
 use crate::kills::{Moment, gave_up, open_shared, strike, writer_into};
@@ -28,6 +28,15 @@ const EVERY: Duration = Duration::from_secs(2);
 
 /// After so many rounds everybody's writes are looked for, and there is a doctor and a backup.
 const CHECK_EVERY: u64 = 15;
+
+/// They are seldom enough that a store of hours, which takes long to go through, is mostly written to: one in so much of the time.
+const CHECK_SHARE: u32 = 5;
+
+/// How long a doctor or a backup of such a store may take.
+const CHECK_PATIENCE: Duration = NEVER.saturating_mul(10);
+
+/// How long an agent may get nothing done before it is waited for.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// What a log may have at most, beside a store that is not large: who reads a large one whole holds its log up for longer.
 const LOG: u64 = 64 << 20;
@@ -69,7 +78,7 @@ impl Part for Soak {
             return Ok(());
         }
         field.end(bout)?;
-        ground.is_sound()?;
+        ground.is_sound_within(CHECK_PATIENCE)?;
         ground.remove();
         Ok(())
     }
@@ -82,6 +91,8 @@ struct Agent {
     books: Books,
     /// How many of its steps were looked for already.
     checked: u64,
+    /// When one of them was last seen to be new.
+    moved: Instant,
 }
 
 /// All of them, and what is known of what they wrote.
@@ -97,6 +108,8 @@ struct Field<'a> {
     seen: EventId,
     /// The memory of the eldest, who is never killed, after the first minute.
     memory: Option<u64>,
+    /// The round from which on, and when, there is another check.
+    check_at: (u64, Instant),
 }
 
 impl<'a> Field<'a> {
@@ -110,6 +123,7 @@ impl<'a> Field<'a> {
             written: 0,
             seen: EventId(0),
             memory: None,
+            check_at: (CHECK_EVERY - 1, Instant::now()),
         };
         for _ in 0..AGENTS {
             let agent = field.hire()?;
@@ -130,6 +144,7 @@ impl<'a> Field<'a> {
             work,
             books,
             checked: 0,
+            moved: Instant::now(),
         })
     }
 
@@ -151,12 +166,23 @@ impl<'a> Field<'a> {
         self.kill(bout, &mut agent)?;
         let events = self.follow()?;
         bout.count("events in order", events);
-        if round.number % CHECK_EVERY == CHECK_EVERY - 1 {
-            self.look_at_all()?;
-            self.copy(bout)?;
-            self.ground.is_sound()?;
-            bout.count("checks", 1);
+        if round.number >= self.check_at.0 && Instant::now() >= self.check_at.1 {
+            let begun = Instant::now();
+            self.check(bout)?;
+            self.check_at = (
+                round.number + CHECK_EVERY,
+                Instant::now() + CHECK_SHARE * begun.elapsed(),
+            );
         }
+        Ok(())
+    }
+
+    /// While everybody writes: their writes, a copy and a doctor.
+    fn check(&mut self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        self.look_at_all()?;
+        self.copy(bout)?;
+        self.ground.is_sound_within(CHECK_PATIENCE)?;
+        bout.count("checks", 1);
         Ok(())
     }
 
@@ -254,13 +280,18 @@ impl<'a> Field<'a> {
             // What is written after this is looked for the next time.
             let next = Books::open(self.inbox.store())?;
             heard(self.ground, &mut agent.work)?;
-            let is_idle = agent.checked > 0 && agent.work.step == agent.checked;
-            must(!is_idle, || {
-                format!(
-                    "{} has got nothing done for half a minute",
-                    agent.work.prefix
-                )
-            })?;
+            if agent.work.step == agent.checked && agent.moved.elapsed() >= IDLE {
+                // It may be the machine that stood still: then it goes on while it is looked at.
+                let (ground, work) = (self.ground, &mut agent.work);
+                let what = format!("{} gets something done", work.prefix);
+                eventually(&what, || {
+                    heard(ground, work).ok()?;
+                    (work.step > agent.checked).then_some(())
+                })?;
+            }
+            if agent.work.step > agent.checked {
+                agent.moved = Instant::now();
+            }
             agent
                 .books
                 .read(self.inbox.store(), &format!("{}-", agent.work.prefix))?;
@@ -278,7 +309,8 @@ impl<'a> Field<'a> {
         }
         let eldest = &self.agents[0].work;
         let last = eldest.mark(eldest.step.saturating_sub(1));
-        self.ground.run("backup --to copy.db")?.ok()?;
+        let backup = self.ground.start("backup --to copy.db")?;
+        ends_within(CHECK_PATIENCE, backup)?.ok()?;
         let copy = self.ground.folder().join("copy.db");
         let found = Store::open(&Location::File(copy.clone()))?;
         let problems = found.check()?;
@@ -295,8 +327,9 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// Kills everybody, and looks whether all is there that was ever written.
+    /// Looks at everybody once more, kills them, and looks whether all is there that was ever written.
     fn end(&mut self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        self.check(bout)?;
         for mut agent in std::mem::take(&mut self.agents) {
             self.kill(bout, &mut agent)?;
         }

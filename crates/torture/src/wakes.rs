@@ -96,7 +96,7 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<u64, Broken> {
 }
 
 fn replied(answers: &Receiver<Result<(), Broken>>) -> Result<(), Broken> {
-    let answer = answers.recv_timeout(crate::child::NEVER);
+    let answer = crate::child::received(answers);
     answer.map_err(|_| Broken::new("who replies has gone"))?
 }
 

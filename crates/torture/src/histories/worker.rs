@@ -13,21 +13,12 @@ use super::{Field, STEPS};
 use crate::child::{Leashed, ends, words};
 use crate::dice::Dice;
 use crate::history::{Deed, Sight, Step, Told};
+use crate::points::WRITES;
 use crate::{Broken, must};
 
 /// How long a lease is: the shortest that there is, in seconds.
 const SECONDS: i64 = 1;
 const LENGTH: i64 = 1000 * SECONDS;
-
-/// The points at which a process may die, before and after its commit.
-const POINTS: [FailPoint; 6] = [
-    FailPoint::BeforeLock,
-    FailPoint::AfterBegin,
-    FailPoint::BeforeCommit,
-    FailPoint::AfterCommit,
-    FailPoint::BeforeRing,
-    FailPoint::AfterRing,
-];
 
 /// A worker.
 pub(super) struct Worker<'a> {
@@ -238,7 +229,7 @@ impl<'a> Worker<'a> {
             Step::Release(_) => format!("release --lease {token} --thread {id}"),
             Step::Look => return Ok(()),
         };
-        let point = self.dice.pick(&POINTS).copied();
+        let point = self.dice.pick(&WRITES).copied();
         let point = point.unwrap_or(FailPoint::AfterCommit) as u32;
         let now = self.field.now();
         let mut command = self.field.ground.command(words(&line));

@@ -16,7 +16,7 @@ use super::call::{Found, Sight, all_of, number_of};
 use super::cpu::Registers;
 use super::{Call, Fate, Watcher};
 use crate::Broken;
-use crate::child::{NEVER, Outcome};
+use crate::child::{Outcome, received};
 
 /// Waits for a line before it becomes the command, so that its watcher is there from the first call on. When the line never
 /// comes, the watcher is gone and nobody wants the command.
@@ -112,7 +112,7 @@ impl Bound {
     fn on(pid: Pid) -> Self {
         let (ended, end) = mpsc::channel::<()>();
         std::thread::spawn(move || {
-            if end.recv_timeout(NEVER) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if received(&end) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
             }
         });

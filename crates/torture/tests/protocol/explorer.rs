@@ -26,11 +26,11 @@ pub(crate) fn explore(broken: Broken) -> Result<Explored, (String, Vec<Act>)> {
     let acts = World::acts();
     let mut known: HashMap<World, u32, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     let mut all = Explored {
-        worlds: vec![World::default()],
+        worlds: vec![World::default().normal()],
         from: vec![(0, Act::Tick)],
         ..Explored::default()
     };
-    known.insert(World::default(), 0);
+    known.insert(all.worlds[0], 0);
     let mut at = 0;
     while at < all.worlds.len() {
         all.begins.push(all.leads.len());
@@ -42,9 +42,8 @@ pub(crate) fn explore(broken: Broken) -> Result<Explored, (String, Vec<Act>)> {
                     way.push(*act);
                     return Err((promise.to_owned(), way));
                 }
-                Some(Ok(mut next)) => {
-                    // Workers are alike: worlds that differ only in which is which are one.
-                    next.workers.sort_unstable();
+                Some(Ok(next)) => {
+                    let next = next.normal();
                     let new = number(all.worlds.len());
                     let place = *known.entry(next).or_insert(new);
                     if place == new {

@@ -6,10 +6,13 @@ const WORKERS: usize = 3;
 pub(crate) const THREADS: usize = 2;
 /// A lease's length, in ticks of the clock.
 const LENGTH: u8 = 2;
-/// How often each thread may be claimed or given back; more is more of the same.
-const EPOCHS: u8 = 2;
+/// What a thread's epoch is called in every world: tokens are compared with it and with nothing else, so that only this is kept of
+/// them, and a thread may be claimed and given back without end.
+const NOW: u8 = 1;
+/// What all tokens are called whose epoch has passed: none comes again.
+const PAST: u8 = 0;
 /// How often the bridge may die.
-const DEATHS: u8 = 1;
+const DEATHS: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum Stage {
@@ -184,7 +187,7 @@ impl World {
             (Worker::Idle, Step::Claim) => {
                 let is_free = thread.stage == Stage::Pending
                     || thread.stage == Stage::Held && thread.left == 0;
-                (is_free && thread.epoch < EPOCHS).then_some((0, 0))?
+                is_free.then_some((PAST, 0))?
             }
             (
                 Worker::Holds {
@@ -390,9 +393,44 @@ impl World {
         self.threads.iter().zip(&self.mirror).all(delivered)
     }
 
-    /// Whether all work is done, or was given up so often that the model goes no further.
+    /// Whether all work is done.
     pub(crate) fn is_finished(&self) -> bool {
-        let over = |thread: &Thread| thread.stage == Stage::Done || thread.epoch >= EPOCHS;
-        self.threads.iter().all(over)
+        self.threads
+            .iter()
+            .all(|thread| thread.stage == Stage::Done)
+    }
+
+    /// The same world as every other that differs from it in names alone: of workers, who are alike, and of epochs.
+    pub(crate) fn normal(mut self) -> Self {
+        let epochs = self.threads.map(|thread| thread.epoch);
+        let named = |thread: u8, epoch: &mut u8| {
+            *epoch = if *epoch == epochs[usize::from(thread)] {
+                NOW
+            } else {
+                PAST
+            };
+        };
+        for worker in &mut self.workers {
+            match worker {
+                Worker::Holds { thread, epoch, .. } | Worker::Waits { thread, epoch, .. } => {
+                    named(*thread, epoch);
+                }
+                Worker::Asks {
+                    thread,
+                    epoch,
+                    seen,
+                    ..
+                } => {
+                    named(*thread, epoch);
+                    named(*thread, seen);
+                }
+                Worker::Idle | Worker::Owes { .. } | Worker::Notes { .. } => {}
+            }
+        }
+        for thread in &mut self.threads {
+            thread.epoch = NOW;
+        }
+        self.workers.sort_unstable();
+        self
     }
 }

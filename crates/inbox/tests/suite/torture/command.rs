@@ -130,11 +130,15 @@ fn a_place_where_no_folder_can_be_made_is_refused_by_its_name() {
 /// A run that stands in the midst of its first part, and its scratch folder.
 fn begun(sandbox: &Sandbox, line: &str) -> (std::process::Child, std::path::PathBuf) {
     let child = sandbox.spawn(words(line));
-    while scratch(sandbox).is_empty() {
-        std::thread::yield_now();
-    }
-    let name = scratch(sandbox).remove(0);
-    (child, sandbox.folder().join(".agents").join(name))
+    // The folder alone is there before the run has made itself at home.
+    let folder = inbox_torture::child::eventually("the first part has a store", || {
+        let name = scratch(sandbox).pop()?;
+        let folder = sandbox.folder().join(".agents").join(name);
+        let mut parts = std::fs::read_dir(&folder).ok()?.flatten();
+        let has_store = parts.any(|part| part.path().join("store.db").exists());
+        has_store.then_some(folder)
+    });
+    (child, folder.expect("it begins"))
 }
 
 #[test]
@@ -157,9 +161,11 @@ fn a_part_that_cannot_be_set_up_is_a_row_and_those_before_it_are_told() {
 #[test]
 fn a_scratch_folder_that_somebody_takes_away_is_no_broken_promise() {
     let sandbox = Sandbox::new(INBOX);
-    let (child, folder) = begun(&sandbox, "torture --only clock --seconds 600");
-    while folder.exists() {
+    let (mut child, folder) = begun(&sandbox, "torture --only clock --seconds 600");
+    // Again and again: a store that is just being made brings its folder back.
+    while child.try_wait().expect("it is ours").is_none() {
         let _ = std::fs::remove_dir_all(&folder);
+        std::thread::yield_now();
     }
     let outcome = inbox_testkit::sandbox::finish(child);
     assert_eq!(outcome.code, 10, "{outcome}");
@@ -206,4 +212,25 @@ fn a_worker_of_the_torture_works_on_no_other_store() {
         .output()
         .expect("it runs");
     assert_eq!(tried.status.code(), Some(30), "{tried:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_in_words() {
+    let sandbox = Sandbox::empty(INBOX);
+    let outcome = sandbox.run([
+        "torture",
+        "--db",
+        "postgres://nobody@127.0.0.1:1/none",
+        "--only",
+        "clock",
+    ]);
+    assert_eq!(outcome.code, 10, "{outcome}");
+    let page = &outcome.stdout;
+    for part in [
+        ", no database, schema ",
+        "clock  unable  0s  its scratch store cannot be made: cannot reach PostgreSQL at ",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains('{'), "{page}");
 }

@@ -21,9 +21,13 @@ fn row(kills: u64, log: u64, verdict: &str) -> Value {
 
 /// What the script writes into a row of a page for these reports.
 fn written(reports: &[String]) -> String {
+    written_over("a <!-- torture:kills -->old<!-- / --> b", reports)
+}
+
+fn written_over(before: &str, reports: &[String]) -> String {
     let folder = TempDir::new();
     let page = folder.path().join("page.md");
-    std::fs::write(&page, "a <!-- torture:kills -->old<!-- / --> b").expect("a page");
+    std::fs::write(&page, before).expect("a page");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/promises");
     let mut command = Command::new(script);
     command.arg("--page").arg(&page);
@@ -60,6 +64,19 @@ fn the_figures_of_several_runs_of_a_part_are_added_up() {
         broken.contains(": broken (SQLite, 61 s, 2 runs)"),
         "{broken}"
     );
+}
+
+#[test]
+fn a_database_of_which_nothing_new_is_told_keeps_its_figures() {
+    let served = "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)";
+    let first = written(&[report(served, &row(5, 0, "held"))]);
+    let both = written_over(&first, &[report("SQLite 3.54.1", &row(1000, 7, "held"))]);
+    let told = "-->1,000 kills, 7 bytes of log: held (SQLite 3.54.1, 30 s)<br>\
+                5 kills, 0 bytes of log: held (PostgreSQL 15.18 (Debian 15.18-0+deb12u1), 30 s)<!--";
+    assert!(both.contains(told), "{both}");
+    let newer = written_over(&both, &[report("SQLite 3.55.0", &row(9, 1, "held"))]);
+    let told = "-->9 kills, 1 bytes of log: held (SQLite 3.55.0, 30 s)<br>5 kills, ";
+    assert!(newer.contains(told), "{newer}");
 }
 
 #[test]

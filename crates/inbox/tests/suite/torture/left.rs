@@ -92,6 +92,21 @@ fn a_run_that_is_killed_takes_servers_and_watched_processes_with_it() {
 }
 
 #[test]
+fn a_run_that_is_killed_leaves_what_it_was_told_to_keep_and_no_process() {
+    let sandbox = Sandbox::new(INBOX);
+    let is_busy = || processes(sandbox.folder()).len() > 5;
+    kill(begun(&sandbox, "zombies --keep", is_busy));
+    eventually("every process is gone", || {
+        processes(sandbox.folder()).is_empty().then_some(())
+    });
+    let kept = scratch(&sandbox);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    // Nor does the next run take it for something that was left.
+    sandbox.ok("torture --only cursor --rounds 1");
+    assert_eq!(scratch(&sandbox), kept);
+}
+
+#[test]
 fn who_is_told_twice_to_stop_ends_at_once_and_leaves_nothing() {
     let sandbox = Sandbox::new(INBOX);
     let mut child = begun(&sandbox, "zombies", || {
