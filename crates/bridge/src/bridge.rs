@@ -20,7 +20,7 @@ mod run;
 mod speak;
 mod streams;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,6 +85,8 @@ pub struct Bridge<'i> {
     skew: Duration,
     /// Since when files are waited for that a mirror does not give.
     waits: Mutex<HashMap<TopicId, Instant>>,
+    /// The topics whose history is not the one that was taken in, and what is said of each.
+    put_back: Mutex<BTreeMap<i64, Refusal>>,
 }
 
 /// What one turn of a bridge has done.
@@ -129,6 +131,7 @@ impl<'i> Bridge<'i> {
             accounts: Mutex::default(),
             skew: SKEW,
             waits: Mutex::default(),
+            put_back: Mutex::default(),
         })
     }
 
@@ -172,6 +175,17 @@ impl<'i> Bridge<'i> {
         self.listen(made.collect(), &mut readings, &mut turn)?;
         self.readings = readings;
         Ok(turn)
+    }
+
+    /// Whether a mirror did not have what it had, and must be asked again to know why.
+    pub fn is_unsure(&self) -> bool {
+        self.readings.values().any(Reading::is_missing)
+    }
+
+    /// What is said of a topic whose history is another than it was when it was read, where there is one: nothing of it is taken in.
+    pub fn put_back(&self) -> Option<Refusal> {
+        let put_back = self.put_back.lock().unwrap_or_else(PoisonError::into_inner);
+        put_back.values().next().cloned()
     }
 
     /// Leaves its topics to other bridges, which need not wait for its leases to end.

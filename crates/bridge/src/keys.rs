@@ -22,6 +22,12 @@ const PRIVATE: u32 = 0o600;
 /// The most that the file may have, in bytes.
 const MOST: u64 = 64 << 20;
 
+/// How many hexadecimal digits in a row may be a piece of a key.
+const MOST_DIGITS: usize = 8;
+
+/// The longest that is said of what is wrong with it: what stands there may be of any length.
+const MOST_SAID: usize = 300;
+
 /// The file's form, and the oldest that is read: the first knew nothing of provisioning.
 const VERSION: u32 = 2;
 const OLDEST: u32 = 1;
@@ -92,12 +98,7 @@ pub struct Keys {
 impl Keys {
     /// Opens the file for a network; there need be none yet.
     pub fn open(path: &Path, network: &str) -> Result<Self, Refusal> {
-        let cannot = |error: &dyn std::fmt::Display| {
-            Refusal::new(
-                Code::Storage,
-                format!("the keys in {} cannot be used: {error}", path.display()),
-            )
-        };
+        let cannot = |error: &dyn std::fmt::Display| cannot(path, error);
         if let Some(folder) = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
@@ -132,27 +133,11 @@ impl Keys {
                     )
                     .hint(format!("chmod 600 {shown}")));
                 }
-                let mut text = String::new();
+                let mut bytes = Vec::new();
                 file.take(MOST)
-                    .read_to_string(&mut text)
+                    .read_to_end(&mut bytes)
                     .map_err(|error| cannot(&error))?;
-                let mut contents: Contents = serde_json::from_str(&text).map_err(|error| {
-                    // What serde says of a value repeats it, and that may be a key in a wrong place: only the place is said then.
-                    let (line, column) = (error.line(), error.column());
-                    let said = error.to_string();
-                    if said.contains('"') || inbox_core::text::is_secret(&said) {
-                        cannot(&format!(
-                            "line {line}, column {column} is not as a file of keys is"
-                        ))
-                    } else {
-                        cannot(&said)
-                    }
-                })?;
-                if !(OLDEST..=VERSION).contains(&contents.version) {
-                    return Err(cannot(&format!("their version is {}", contents.version)));
-                }
-                contents.version = VERSION;
-                contents
+                contents_of(path, &bytes)?
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Contents {
                 version: VERSION,
@@ -199,6 +184,7 @@ impl Keys {
                 Code::StoreCorrupt,
                 format!("{name} in {} is broken: {what}", self.path.display()),
             )
+            .hint(aside(&self.path))
         };
         // What stands there may be a key in a wrong place, and is not repeated.
         let topic = |id: &Option<String>| -> Result<Option<TopicId>, Refusal> {
@@ -306,6 +292,47 @@ impl Keys {
         })();
         written.map_err(cannot)
     }
+}
+
+fn cannot(path: &Path, error: &dyn std::fmt::Display) -> Refusal {
+    Refusal::new(
+        Code::Storage,
+        format!("the keys in {} cannot be used: {error}", path.display()),
+    )
+}
+
+/// What to do about a file that is broken: what it has may be all that there is of a key.
+fn aside(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "mv {shown} {shown}.broken and put a copy there; inbox hcs account import takes its keys one by one"
+    )
+}
+
+/// What a file has. Of what is wrong with it no key is repeated, nor a piece of one.
+fn contents_of(path: &Path, bytes: &[u8]) -> Result<Contents, Refusal> {
+    let mut contents: Contents = serde_json::from_slice(bytes).map_err(|error| {
+        // What serde says of a value repeats it, and that may be a key in a wrong place: only the place is said then.
+        let (line, column) = (error.line(), error.column());
+        let said = error.to_string();
+        let is_said = !said.contains('"') && said.len() <= MOST_SAID && !is_piece(&said);
+        let place = format!("line {line}, column {column} is not as a file of keys is");
+        cannot(path, if is_said { &said } else { &place }).hint(aside(path))
+    })?;
+    if !(OLDEST..=VERSION).contains(&contents.version) {
+        let version = contents.version;
+        return Err(cannot(path, &format!("their version is {version}")).hint(
+            "inbox --version says which program this is; the one that wrote them reads them",
+        ));
+    }
+    contents.version = VERSION;
+    Ok(contents)
+}
+
+/// Whether a text has so many digits in a row that they may be a piece of a key.
+fn is_piece(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_hexdigit());
+    words.any(|digits| digits.len() >= MOST_DIGITS)
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

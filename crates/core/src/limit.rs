@@ -24,6 +24,8 @@ pub const LABEL: usize = 512;
 pub const ADDRESSES: usize = 64;
 /// The most artifacts one message may have.
 pub const ARTIFACTS: usize = 64;
+/// The most that is read of a file to describe it, in bytes: as much as takes a minute.
+pub const ARTIFACT: u64 = 16 << 30;
 /// The shortest lease, in seconds.
 pub const LEASE_MIN: i64 = 1;
 /// The longest lease: seven days, in seconds.

@@ -1,28 +1,33 @@
 //! `archive`: old threads move to monthly files, where they stay searchable and are polled no more.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Write;
+mod index;
+mod shelf;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use inbox_core::record::Millis;
-use inbox_core::{Code, EventId, Refusal, Scope};
-use inbox_store::{Abort, ThreadRow, Tx, private};
+use inbox_core::{Code, EventId, Refusal, Scope, ThreadId};
+use inbox_store::{Abort, FailPoint, ThreadRow, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use shelf::{EVENTS, LETTERS, Piece, Shelf};
 
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
-use crate::exchange::mailbox::{self, Original, Outgoing};
+use crate::exchange::mailbox::{self, Outgoing};
 use crate::export::{attached, seen};
 use crate::page::Page;
 
 /// How many threads move at a time.
 const BATCH: i64 = 200;
 
-/// The largest file of a month, in bytes.
-const MOST: u64 = 1 << 30;
+/// When a file of a month is full, in bytes. Well below what is read of one at once, and what a search that has not seen it yet has in
+/// memory.
+const FULL: u64 = 64 << 20;
 
 /// Threads that changed less than so many days ago stay, unless told otherwise.
 const DAYS: i64 = 30;
@@ -64,9 +69,16 @@ impl Operation for Archive {
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;
+    const IS_LONG: bool = true;
     type Answer = Archived;
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Archived, Refusal> {
+        self.with_files_of(FULL, inbox)
+    }
+}
+
+impl Archive {
+    fn with_files_of(&self, full: u64, inbox: &Inbox) -> Result<Archived, Refusal> {
         let days = inbox_core::limit::in_range(
             "--older-than-days",
             self.older_than_days
@@ -96,36 +108,44 @@ impl Operation for Archive {
                 ..moved
             });
         }
+        // Counted once: to look through all messages for each batch would take longer than all the rest.
+        let mut left = match keep {
+            Some(_) => inbox.read(|tx| Ok(tx.count_messages()?))?,
+            None => 0,
+        };
+        let settled = inbox.store().settle_keys()?;
+        let (mut shelf, mut after) = (None, None);
         loop {
-            let batch = inbox.read(|tx| pack(tx, days, keep))?;
+            let excess = keep.map(|keep| left - keep);
+            let batch = inbox.read(|tx| pack(tx, days, settled, excess, after))?;
             if batch.threads.is_empty() {
                 break;
             }
-            moved.threads += count(batch.threads.len());
-            moved.messages += batch.messages;
-            for (month, lines) in &batch.lines {
-                let path = folder.join(format!("{month}.jsonl"));
-                append(&path, lines, uid_of)?;
-                note(&mut moved.files, &path);
+            // There is no folder before there is something for it.
+            let shelf = match &mut shelf {
+                Some(shelf) => shelf,
+                none => none.insert(Shelf::open(&folder, full)?),
+            };
+            for (month, pieces) in &batch.lines {
+                for path in shelf.append(month, &LETTERS, pieces)? {
+                    note(&mut moved.files, &path);
+                }
+                inbox.store().reach(FailPoint::ArchiveMidst);
             }
-            for (month, lines) in &batch.events {
-                append(
-                    &folder.join(format!("{month}-events.jsonl")),
-                    lines,
-                    event_of,
-                )?;
+            for (month, pieces) in &batch.events {
+                shelf.append(month, &EVENTS, pieces)?;
+                inbox.store().reach(FailPoint::ArchiveMidst);
             }
             // On disk there before it is gone here: who dies in between has it twice, and never not at all.
-            inbox.store().write(|tx| {
-                for row in &batch.threads {
-                    // What has changed meanwhile stays.
-                    let now = tx.load_thread(row.thread.thread_id)?;
-                    if now.is_some_and(|now| now.version == row.version) {
-                        tx.remove_thread(row)?;
-                    }
-                }
-                Ok(())
-            })?;
+            let gone = inbox
+                .store()
+                .write(|tx| Ok(tx.remove_threads(batch.threads.iter().map(|(row, _)| row))?))?
+                .value;
+            let messages = batch.messages_of(&gone);
+            left -= messages;
+            moved.threads += count(gone.len());
+            moved.messages += messages;
+            after = batch.threads.last().map(|(row, _)| row.thread.thread_id);
         }
         Ok(moved)
     }
@@ -138,17 +158,29 @@ pub(crate) fn folder(inbox: &Inbox) -> Option<PathBuf> {
 
 #[derive(Default)]
 struct Packed {
-    threads: Vec<ThreadRow>,
-    messages: i64,
-    lines: BTreeMap<String, Vec<String>>,
-    events: BTreeMap<String, Vec<String>>,
+    /// Each with how many messages it has.
+    threads: Vec<(ThreadRow, i64)>,
+    /// Of each month.
+    lines: BTreeMap<String, Vec<Piece>>,
+    events: BTreeMap<String, Vec<Piece>>,
+}
+
+impl Packed {
+    fn messages_of(&self, threads: &[ThreadId]) -> i64 {
+        let of = |(row, messages): &(ThreadRow, i64)| {
+            let is_one = threads.binary_search(&row.thread.thread_id).is_ok();
+            is_one.then_some(*messages)
+        };
+        self.threads.iter().filter_map(of).sum()
+    }
 }
 
 /// How many threads and messages would move.
 fn would_move(tx: &mut Tx<'_>, days: i64, keep: Option<i64>) -> Result<(i64, i64), Abort> {
     let mut left = tx.count_messages()?;
     let (mut threads, mut messages) = (0, 0);
-    for row in tx.archivable(before(tx, days), i64::from(i32::MAX))? {
+    let newest = tx.newest_event()?;
+    for row in tx.archivable(before(tx, days), newest, None, i64::from(i32::MAX))? {
         if keep.is_some_and(|keep| left <= keep) {
             break;
         }
@@ -165,19 +197,27 @@ fn before(tx: &Tx<'_>, days: i64) -> Millis {
     Millis(tx.now().0 - days * 86_400_000 + 1)
 }
 
-fn pack(tx: &mut Tx<'_>, days: i64, keep: Option<i64>) -> Result<Packed, Abort> {
+/// What moves next, after a thread, until there are not too many messages any more.
+fn pack(
+    tx: &mut Tx<'_>,
+    days: i64,
+    settled: EventId,
+    mut excess: Option<i64>,
+    after: Option<ThreadId>,
+) -> Result<Packed, Abort> {
     let before = before(tx, days);
-    let mut left = tx.count_messages()?;
     let mut packed = Packed::default();
-    for row in tx.archivable(before, BATCH)? {
-        if keep.is_some_and(|keep| left <= keep) {
+    if excess.is_some_and(|excess| excess <= 0) {
+        return Ok(packed);
+    }
+    for row in tx.archivable(before, settled, after, BATCH)? {
+        if excess.is_some_and(|excess| excess <= 0) {
             break;
         }
         let month: String = row.thread.updated_at.to_string().chars().take(7).collect();
         let messages = tx.messages(row.thread.thread_id)?;
-        left -= count(messages.len());
-        packed.messages += count(messages.len());
-        let lines = packed.lines.entry(month.clone()).or_default();
+        excess = excess.map(|excess| excess - count(messages.len()));
+        let mut lines = Piece::new();
         for message in &messages {
             let (reads, acks) = seen(tx, message.message_id)?;
             let parent = match message.parent_message_id {
@@ -193,14 +233,16 @@ fn pack(tx: &mut Tx<'_>, days: i64, keep: Option<i64>) -> Result<Packed, Abort> 
                 artifacts: &attached(tx, message)?,
             }));
         }
-        let events = packed.events.entry(month).or_default();
+        let mut events = Piece::new();
         for event in tx.events_of(row.thread.thread_id)? {
             events.push(serde_json::to_string(&event).map_err(internal)?);
         }
         for artifact in tx.artifacts(row.thread.thread_id)? {
             events.push(serde_json::to_string(&artifact).map_err(internal)?);
         }
-        packed.threads.push(row);
+        packed.lines.entry(month.clone()).or_default().push(lines);
+        packed.events.entry(month).or_default().push(events);
+        packed.threads.push((row, count(messages.len())));
     }
     Ok(packed)
 }
@@ -213,119 +255,6 @@ fn note(files: &mut Vec<String>, path: &Path) {
     let path = path.display().to_string();
     if !files.contains(&path) {
         files.push(path);
-    }
-}
-
-/// What tells a line apart, so that it is not written twice.
-fn uid_of(line: &Value) -> String {
-    line["id"].as_str().unwrap_or_default().to_owned()
-}
-
-fn event_of(line: &Value) -> String {
-    format!("{}{}", line["event_id"], line["artifact_id"])
-}
-
-/// Appends lines that are not there yet, and makes sure that they are on disk.
-fn append(path: &Path, lines: &[String], id: fn(&Value) -> String) -> Result<(), Refusal> {
-    let cannot = |error: std::io::Error| {
-        Refusal::new(
-            Code::Storage,
-            format!("{} cannot be written: {error}", path.display()),
-        )
-    };
-    if let Some(folder) = path.parent() {
-        private::make_folder(folder).map_err(cannot)?;
-        if folder.is_symlink() {
-            return Err(Refusal::new(
-                Code::Storage,
-                format!(
-                    "{} is a symbolic link, and mail is not put where it leads",
-                    folder.display()
-                ),
-            )
-            .hint("ls -l shows where it leads; make a folder in its place, and try again"));
-        }
-    }
-    let parse = |line: &str| serde_json::from_str::<Value>(line).ok();
-    let before = match private::read(path, MOST) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(cannot(error)),
-    };
-    let known: BTreeSet<String> = before
-        .lines()
-        .filter_map(parse)
-        .map(|line| id(&line))
-        .collect();
-    let mut file =
-        private::open(private::file().create(true).append(true), path).map_err(cannot)?;
-    let mut text = String::new();
-    if !before.is_empty() && !before.ends_with('\n') {
-        // A line that a crash cut short is ended, and reported by whoever reads it.
-        text.push('\n');
-    }
-    for line in lines {
-        if parse(line).is_some_and(|value| !known.contains(&id(&value))) {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    file.write_all(text.as_bytes()).map_err(cannot)?;
-    file.sync_all().map_err(cannot)?;
-    // Rows are taken away once this returns: neither the file's name nor its folder's may be lost with the power.
-    path.ancestors()
-        .skip(1)
-        .take(2)
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .try_for_each(|folder| File::open(folder)?.sync_all())
-        .map_err(cannot)
-}
-
-impl Inbox {
-    /// Lets searches find what is in archives that are new or have changed.
-    pub(crate) fn index_archives(&self) -> Result<(), Refusal> {
-        let Some(folder) = folder(self) else {
-            return Ok(());
-        };
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            return Ok(());
-        };
-        let known = self.store().indexed_archives()?;
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let month = name.strip_suffix(".jsonl").filter(|month| month.len() == 7);
-            let (Some(month), Ok(found)) = (month, entry.metadata()) else {
-                continue;
-            };
-            let changed = found.modified().ok().and_then(|time| {
-                time.duration_since(std::time::UNIX_EPOCH)
-                    .ok()
-                    .map(|age| age.as_millis())
-            });
-            let stamp = format!("{} {}", found.len(), changed.unwrap_or(0));
-            if known
-                .iter()
-                .any(|(other, indexed)| other == month && *indexed == stamp)
-            {
-                continue;
-            }
-            let Ok(bytes) = private::read(&entry.path(), MOST) else {
-                continue;
-            };
-            let mut lines = Vec::new();
-            for mut incoming in mailbox::decode(&bytes, b"").messages {
-                if let Some(Original {
-                    message,
-                    thread: Some(thread),
-                    ..
-                }) = Original::take(&mut incoming)
-                {
-                    lines.push(inbox_store::Store::archive_line(&message, &thread));
-                }
-            }
-            self.store().index_archive(month, &stamp, &lines)?;
-        }
-        Ok(())
     }
 }
 

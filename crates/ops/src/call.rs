@@ -53,6 +53,8 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Send + Sync + '
     const FOR_RESERVED: bool = false;
     /// What a token must allow, where it is more than its effect says.
     const SCOPE: Option<Scope> = None;
+    /// Whether it writes in parts, with others in between: what may take minutes shares no commit with theirs.
+    const IS_LONG: bool = false;
 
     /// Carries it out.
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Self::Answer, Refusal>;

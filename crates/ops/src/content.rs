@@ -128,8 +128,9 @@ impl Content<'_> {
             .filter(|artifact| artifact.sha256.is_none())
             .map(|artifact| {
                 format!(
-                    "{} is not a readable regular file: only its path is kept",
-                    artifact.path
+                    "{} is not a readable regular file of up to {} GiB: only its path is kept",
+                    artifact.path,
+                    limit::ARTIFACT >> 30
                 )
             });
         unreadable.chain(is_long).collect()

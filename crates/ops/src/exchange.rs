@@ -12,6 +12,8 @@ pub mod hcom;
 mod json;
 pub mod mailbox;
 mod names;
+#[cfg(test)]
+mod properties;
 
 use inbox_core::record::Millis;
 use inbox_core::{Kind, Priority};

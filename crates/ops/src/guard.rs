@@ -121,7 +121,7 @@ fn judge(
     thread: Option<ThreadId>,
     message: &NewMessage,
 ) -> Result<(), Abort> {
-    if guard.max_hops > 0 && message.hops > guard.max_hops {
+    if guard.max_hops > 0 && message.hops > guard.max_hops && !planted("guard_asleep") {
         return Err(circles(
             thread,
             format!(

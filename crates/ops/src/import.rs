@@ -1,5 +1,7 @@
 //! `import`: mail from elsewhere.
 
+mod part;
+
 use std::collections::BTreeMap;
 
 use inbox_core::lifecycle::{Decision, LeaseChange};
@@ -9,6 +11,7 @@ use inbox_core::{
     SessionId, Status, Step as Rung, ThreadId, limit,
 };
 use inbox_store::{Abort, NewArtifact, NewMessage, NewThread, Recorded, Step, Tx};
+use part::Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +27,8 @@ use crate::step::thread;
 
 /// Take in mail from a mailbox file or another program's inbox
 ///
-/// Importing the same twice adds nothing. What cannot be taken is reported with its place, and the rest goes on.
+/// Importing the same twice adds nothing. What cannot be taken is reported with its place, and the rest goes on. Others can write
+/// meanwhile; with --key all of it is one change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
@@ -33,7 +37,7 @@ pub struct Import {
 }
 
 /// What was taken in.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
     /// How many messages are new.
     pub added: i64,
@@ -47,67 +51,92 @@ pub struct Imported {
     pub next_event_id: EventId,
 }
 
+impl Imported {
+    fn add(&mut self, more: Imported) {
+        self.added += more.added;
+        self.known += more.known;
+        self.threads += more.threads;
+        self.bad.extend(more.bad);
+        self.next_event_id = more.next_event_id;
+    }
+}
+
 impl Operation for Import {
     const NAME: &'static str = "import";
     const SCOPE: Option<Scope> = Some(Scope::Admin);
     const EFFECT: Effect = Effect::Write;
     const IDENTITY: Identity = Identity::Optional;
     const FOR_RESERVED: bool = true;
+    const IS_LONG: bool = true;
     type Answer = Imported;
 
     fn run(&self, inbox: &Inbox, caller: &Caller) -> Result<Imported, Refusal> {
-        inbox.write(self, &as_roster(caller), |tx, _| {
-            let mut import = Importing {
-                tx,
-                inbox,
-                threads: BTreeMap::new(),
-                answer: Imported {
-                    added: 0,
-                    known: 0,
-                    threads: 0,
-                    bad: self.batch.bad.clone(),
-                    next_event_id: EventId(0),
-                },
-            };
-            for incoming in &self.batch.messages {
-                match import.take(incoming.clone()) {
-                    Ok(()) => {}
-                    Err(Abort::Refused(refusal)) => import.answer.bad.push(Bad {
-                        place: incoming.place.clone(),
-                        problem: refusal.message,
-                    }),
-                    Err(abort) => return Err(abort),
-                }
-            }
-            for read in &self.batch.reads {
-                let seen = Seen {
-                    reader: read.reader.clone(),
-                    at: read.at,
+        let caller = as_roster(caller);
+        let mut threads = BTreeMap::new();
+        let mut all = Imported::default();
+        for part in Part::all(&self.batch, caller.key.is_some()) {
+            let mut opened = BTreeMap::new();
+            let answer = inbox.write(self, &caller, |tx, _| {
+                let mut import = Importing {
+                    tx,
+                    inbox,
+                    threads: &threads,
+                    opened: BTreeMap::new(),
+                    answer: Imported::default(),
                 };
-                if let Some(id) = import.tx.message_by_uid(&read.message_uid)? {
-                    import.see(id, &[], std::slice::from_ref(&seen), &[])?;
-                }
-            }
-            Ok(import.answer)
-        })
+                import.take_part(&part)?;
+                opened = import.opened;
+                Ok(import.answer)
+            })?;
+            threads.extend(opened);
+            all.add(answer);
+        }
+        Ok(all)
     }
 }
 
 struct Importing<'a, 'b> {
     tx: &'a mut Tx<'b>,
     inbox: &'a Inbox,
-    threads: BTreeMap<String, ThreadId>,
+    /// The threads that are known from the parts before.
+    threads: &'a BTreeMap<String, ThreadId>,
+    /// Those of this part.
+    opened: BTreeMap<String, ThreadId>,
     answer: Imported,
 }
 
 impl Importing<'_, '_> {
+    fn take_part(&mut self, part: &Part<'_>) -> Result<(), Abort> {
+        self.answer.bad.extend_from_slice(part.bad);
+        for incoming in part.messages {
+            match self.take(incoming.clone()) {
+                Ok(()) => {}
+                Err(Abort::Refused(refusal)) => self.answer.bad.push(Bad {
+                    place: incoming.place.clone(),
+                    problem: refusal.message,
+                }),
+                Err(abort) => return Err(abort),
+            }
+        }
+        for read in part.reads {
+            let seen = Seen {
+                reader: read.reader.clone(),
+                at: read.at,
+            };
+            if let Some(id) = self.tx.message_by_uid(&read.message_uid)? {
+                self.see(id, &[], std::slice::from_ref(&seen), &[])?;
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, mut incoming: Incoming) -> Result<(), Abort> {
         let original = Original::take(&mut incoming);
         if let Some(id) = self.tx.message_by_uid(&incoming.uid)? {
             self.answer.known += 1;
             if let Some((_, message)) = self.tx.load_message(id)? {
                 if let Some(key) = &incoming.thread_key {
-                    self.threads.insert(key.clone(), message.thread_id);
+                    self.opened.insert(key.clone(), message.thread_id);
                 }
                 self.see(id, &message.to, &incoming.reads, &incoming.acks)?;
             }
@@ -142,7 +171,7 @@ impl Importing<'_, '_> {
             return Ok(());
         };
         if let Some(key) = incoming.thread_key {
-            self.threads.insert(key, message.thread_id);
+            self.opened.insert(key, message.thread_id);
         }
         self.answer.added += 1;
         self.see(message.message_id, &to, &incoming.reads, &incoming.acks)
@@ -152,7 +181,7 @@ impl Importing<'_, '_> {
         let Some(key) = &incoming.thread_key else {
             return Ok(None);
         };
-        if let Some(id) = self.threads.get(key) {
+        if let Some(id) = self.opened.get(key).or_else(|| self.threads.get(key)) {
             return Ok(Some(*id));
         }
         // What a message of ours follows from may be in another thread.

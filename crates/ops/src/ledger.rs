@@ -5,12 +5,10 @@
 //! go to the entity's topic, pointers to work for a role to the role's, and mail that has no one recipient to its sender's own: none
 //! of that is waited for. What the topics hold comes back through here, each message in one transaction with how far its topic was taken in.
 
-use std::collections::BTreeMap;
-
 use inbox_core::record::Millis;
 use inbox_core::{AgentName, Code, Refusal};
 use inbox_store::{
-    Abort, Backlog, ConnectionRow, Cursor, FLOOD, FailPoint, LedgerRecord, Outgoing, ProposalRow,
+    Abort, Backlog, ConnectionRow, Cursor, FailPoint, LedgerRecord, Outgoing, ProposalRow,
     RecordState, TopicPlace, TopicRow, Tx,
 };
 use serde_json::Value;
@@ -24,6 +22,7 @@ mod check;
 mod connect;
 mod entity;
 mod extra;
+mod flood;
 mod hear;
 mod link;
 mod pass;
@@ -39,6 +38,7 @@ pub use audit::{Kept, Stray};
 pub use check::{Check, Named, Spot};
 pub use connect::{Ending, Line};
 pub use entity::Noted;
+use flood::Flood;
 pub use link::Link;
 pub use pass::travelling;
 pub(crate) use pass::{may_wait, pass};
@@ -147,7 +147,7 @@ pub struct Standing {
     pub connections: Vec<ConnectionRow>,
     /// What others want signed.
     pub proposals: Vec<ProposalRow>,
-    /// How many more counted for nothing and were only counted, because their payers write too many.
+    /// How many more counted for nothing and were only counted, because their payers write too many or too many write.
     pub floods: i64,
 }
 
@@ -410,9 +410,10 @@ impl Inbox {
         Ok(Some(topic.taken))
     }
 
-    /// Keeps what was found, and does what it means. What counts for nothing is kept up to a number for each payer.
+    /// Keeps what was found, and does what it means. What counts for nothing is kept up to a number for each payer and
+    /// for the topic.
     fn keep(&self, tx: &mut Tx<'_>, topic: &TopicRow, findings: &[Finding]) -> Result<(), Abort> {
-        let mut floods: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+        let mut flood = Flood::on(topic);
         for (
             index,
             Finding {
@@ -448,30 +449,12 @@ impl Inbox {
             }
             record.reason = record.reason.map(short);
             if record.state.is_nothing() {
-                let payer = findings[index].record.payer.as_str();
-                let known = match floods.get(payer) {
-                    Some(known) => *known,
-                    None => (tx.flood_of(topic.topic_no, payer)?, 0),
-                };
-                let is_flood = known.0 + known.1 >= FLOOD;
-                if *is_late {
-                    // It is counted once, however often its topic is read.
-                    if !is_flood && tx.keep_late_record(topic.topic_no, &record)? {
-                        floods.insert(payer, (known.0, known.1 + 1));
-                    }
-                    continue;
-                }
-                floods.insert(payer, (known.0, known.1 + 1));
-                if is_flood {
-                    continue;
-                }
+                flood.add(tx, &record, *is_late)?;
+            } else {
+                tx.keep_record(topic.topic_no, &record)?;
             }
-            tx.keep_record(topic.topic_no, &record)?;
         }
-        for (payer, (_, more)) in floods {
-            tx.add_flood(topic.topic_no, payer, more)?;
-        }
-        Ok(())
+        flood.finish(tx)
     }
 }
 

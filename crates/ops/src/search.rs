@@ -205,7 +205,7 @@ impl Operation for Search {
 
     fn run(&self, inbox: &Inbox, _caller: &Caller) -> Result<Searched, Refusal> {
         inbox.take_in()?;
-        inbox.index_archives()?;
+        let mut warnings = inbox.index_archives()?;
         let most = limit::in_range("--limit", self.limit.unwrap_or(USUAL), 1, limit::PAGE_MAX)?;
         let query = Query::parse(&self.query)?;
         let now = match (self.since, self.until) {
@@ -227,6 +227,7 @@ impl Operation for Search {
             rank: self.rank,
         };
         let found = inbox.store().search(&search)?;
+        warnings.extend(found.warnings);
         if found.hits.is_empty() {
             inbox.confirm_empty()?;
         }
@@ -250,7 +251,7 @@ impl Operation for Search {
                 through: found.indexed_through,
                 total: found.documents,
             },
-            warnings: found.warnings,
+            warnings,
             next_event_id: found.newest,
         })
     }

@@ -1,18 +1,16 @@
 //! Whether an output is what its brief asks for: first what can be checked by itself, then by whom the brief asks.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use inbox_core::record::Millis;
 use inbox_core::text::visible;
-use inbox_core::{AgentName, Message, Refusal};
+use inbox_core::{AgentName, Message, Refusal, limit};
 use inbox_ops::{ArtifactRef, Config, check_output};
+use inbox_store::private;
 use inbox_wire::{
     Brief, Complete, Mechanical, OutputType, Payload, Semantic, Verification, Wire, mark,
     words as count_words,
 };
-use sha2::{Digest, Sha256};
 
 use crate::said::Said;
 
@@ -112,32 +110,15 @@ fn file(path: &str, folder: &Path) -> Result<ArtifactRef, String> {
     if !real.is_file() {
         return Err("is not a regular file".to_owned());
     }
-    let (size, sha256) = hash(&real).map_err(|error| format!("cannot be read: {error}"))?;
+    // What it was a moment ago need not be what is opened now: the command's own children may still be there.
+    let measured = private::measure(&real, limit::ARTIFACT);
+    let (size, sha256) = measured.map_err(|error| format!("cannot be read: {error}"))?;
     Ok(ArtifactRef {
         path: path.to_owned(),
         size: i64::try_from(size).ok(),
         sha256: Some(sha256),
         media_type: None,
     })
-}
-
-fn hash(path: &Path) -> std::io::Result<(u64, String)> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut size = 0;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => {
-                hash.update(&buffer[..read]);
-                size += read as u64;
-            }
-        }
-    }
-    let hash = hash.finalize();
-    let hex = hash.iter().map(|byte| format!("{byte:02x}"));
-    Ok((size, hex.collect()))
 }
 
 /// What an evaluator is asked: the brief's own words, and the output as data.

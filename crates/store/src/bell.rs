@@ -27,7 +27,7 @@ const WORDS: usize = SLOTS * 2;
 pub const PATIENCE: Duration = Duration::from_millis(900);
 
 /// What can be waited for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// Anything at all.
     Any,

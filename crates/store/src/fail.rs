@@ -47,6 +47,8 @@ pub enum Point {
     MoveBeforeEnd = 18,
     /// A copy is a store.
     MoveAfterEnd = 19,
+    /// A file of an archive has what moves there, and others may not; nothing is taken out of the store.
+    ArchiveMidst = 20,
     /// A step on the ledger has its id on disk, and is not sent.
     LedgerBeforeSend = 30,
     /// A step on the ledger is sent, and its outcome is not known.
@@ -71,7 +73,7 @@ pub enum Point {
 
 impl Point {
     /// Every point.
-    pub const ALL: [Point; 29] = [
+    pub const ALL: [Point; 30] = [
         Point::BeforeLock,
         Point::AfterBegin,
         Point::BeforeCommit,
@@ -91,6 +93,7 @@ impl Point {
         Point::MoveAfterCommit,
         Point::MoveBeforeEnd,
         Point::MoveAfterEnd,
+        Point::ArchiveMidst,
         Point::LedgerBeforeSend,
         Point::LedgerAfterSend,
         Point::LedgerAfterReceipt,

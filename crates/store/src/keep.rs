@@ -1,8 +1,9 @@
 //! What is taken out of the store to be kept elsewhere, and what comes from elsewhere.
 
 use inbox_core::record::Millis;
-use inbox_core::{AgentName, Event, EventId, Message, MessageId, Step, ThreadId};
+use inbox_core::{AgentName, Event, EventId, Message, MessageId, Refusal, Step, ThreadId};
 
+use crate::Store;
 use crate::error::StoreError;
 use crate::row::{self, ThreadRow};
 use crate::sql;
@@ -21,6 +22,18 @@ pub struct Stepped {
     pub session: Option<String>,
     /// When.
     pub at: Millis,
+}
+
+impl Store {
+    /// Makes sure that commands with a key can be repeated after their threads were removed, and give the same cursor. The newest
+    /// event up to which that is so.
+    pub fn settle_keys(&self) -> Result<EventId, Refusal> {
+        if !self.is_served() {
+            return self.newest_event();
+        }
+        let settled = self.write(|tx| Ok(tx.one_int(&sql::SETTLE_REPLAYS, &[])?))?;
+        Ok(EventId(settled.value.unwrap_or(0)))
+    }
 }
 
 impl Tx<'_> {
@@ -74,10 +87,23 @@ impl Tx<'_> {
         Ok(self.one_int(&sql::COUNT_MESSAGES, &[])?.unwrap_or(0))
     }
 
-    /// Threads that are over or expired and have not changed since a time, oldest first.
-    pub fn archivable(&mut self, before: Millis, limit: i64) -> Result<Vec<ThreadRow>, StoreError> {
+    /// Threads that are over or expired and have not changed since a time and an event, oldest first, from the one after `after` on.
+    pub fn archivable(
+        &mut self,
+        before: Millis,
+        settled: EventId,
+        after: Option<ThreadId>,
+        limit: i64,
+    ) -> Result<Vec<ThreadRow>, StoreError> {
         let now = self.now().0;
-        let params = [before.0.into(), now.into(), limit.into()];
+        let after = after.map_or(0, |thread| thread.key());
+        let params = [
+            after.into(),
+            before.0.into(),
+            now.into(),
+            settled.0.into(),
+            limit.into(),
+        ];
         self.threads(&sql::ARCHIVABLE, &params)
     }
 
@@ -89,23 +115,37 @@ impl Tx<'_> {
             .collect()
     }
 
-    /// Removes a thread that is kept elsewhere, unless it has changed.
-    pub fn remove_thread(&mut self, row: &ThreadRow) -> Result<(), StoreError> {
-        let thread_no = row.thread.thread_id.key();
-        for statement in [
-            &sql::KEEP_REPLAYS,
-            &sql::REMOVE_RECEIPTS,
-            &sql::REMOVE_DELIVERIES,
-            &sql::REMOVE_ARTIFACTS,
-            &sql::REMOVE_RECIPIENTS,
-            &sql::REMOVE_ENTRIES,
-        ] {
-            self.put(statement, &[thread_no.into()])?;
+    /// Removes threads that are kept elsewhere, but those that have changed since they were [archivable](Tx::archivable), up to
+    /// an event that is [settled](Store::settle_keys). Which are gone.
+    pub fn remove_threads<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'a ThreadRow>,
+    ) -> Result<Vec<ThreadId>, StoreError> {
+        let mut gone = Vec::new();
+        for row in rows {
+            let thread = row.thread.thread_id;
+            let now = self.load_thread(thread)?;
+            if now.is_none_or(|now| now.version != row.version) {
+                continue;
+            }
+            for statement in [
+                &sql::REMOVE_RECEIPTS,
+                &sql::REMOVE_DELIVERIES,
+                &sql::REMOVE_ARTIFACTS,
+                &sql::REMOVE_ENTRIES,
+            ] {
+                self.put(statement, &[thread.key().into()])?;
+            }
+            let params = [thread.key().into(), row.version.into()];
+            if self.first(&sql::REMOVE_THREAD, &params)?.is_none() {
+                return Err(StoreError::Raced);
+            }
+            gone.push(thread);
         }
-        let params = [thread_no.into(), row.version.into()];
-        match self.first(&sql::REMOVE_THREAD, &params)? {
-            Some(_) => Ok(()),
-            None => Err(StoreError::Raced),
+        let keys = || gone.iter().map(|thread| thread.key());
+        if let (Some(first), Some(last)) = (keys().min(), keys().max()) {
+            self.put(&sql::REMOVE_RECIPIENTS, &[first.into(), last.into()])?;
         }
+        Ok(gone)
     }
 }

@@ -20,7 +20,7 @@ use crate::tx::Tx;
 use crate::value::{Param, Row, shown};
 
 pub use audit::{Stuck, TopicBacklog};
-pub use share::FLOOD;
+pub use share::{FLOOD, TOPIC_FLOOD};
 
 /// What a topic is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -76,7 +76,7 @@ pub use keep::Stepped;
 pub use ledger::{
     Backlog, ConnectionRole, ConnectionRow, ConnectionState, Cursor, FLOOD, NewConnection,
     Outgoing, Passage, Place as TopicPlace, ProposalRow, ProposalState, Record as LedgerRecord,
-    RecordState, Saying, Spoken, Stuck, TopicBacklog, TopicRow,
+    RecordState, Saying, Spoken, Stuck, TOPIC_FLOOD, TopicBacklog, TopicRow,
 };
 pub use location::Location;
 pub use mail::{Reached, Reader};
@@ -94,7 +94,7 @@ pub use receipt::Receipt;
 pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
 pub use script::{Script, scripts};
-pub use search::{Archived, Document, Found, Hit, Query, Search, SearchFilter};
+pub use search::{ARCHIVE_PARTS, Archived, Document, Found, Hit, Query, Search, SearchFilter};
 pub use tx::{AgentRow, Replay, Tx};
 pub use untold::Pressing;
 
@@ -320,7 +320,7 @@ impl Store {
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            Ok((value, tx.wrote(), tx.rings))
+            Ok((value, tx.wrote(), tx.rings()))
         });
         self.armed.fault(Mode::Write);
         let ended =
@@ -361,7 +361,7 @@ impl Store {
         let outcome = self.now(driver).map_err(Abort::from).and_then(|now| {
             let mut tx = self.transaction(driver, now);
             let value = f(&mut tx)?;
-            Ok((value, tx.wrote(), tx.rings))
+            Ok((value, tx.wrote(), tx.rings()))
         });
         let (value, wrote, rings) = match outcome {
             Ok(done) => done,
@@ -406,10 +406,11 @@ impl Store {
         self.armed.reach(FailPoint::AfterRing);
     }
 
-    /// The number of a committed entry's event; 0 where there was none.
+    /// The number of a committed entry's event. What is not positive is such a number itself, with the other sign: of an entry that
+    /// may be gone, or of none, which is 0.
     pub fn event_of(&self, entry_no: i64) -> Result<EventId, StoreError> {
-        if entry_no == 0 {
-            return Ok(EventId(0));
+        if entry_no <= 0 {
+            return Ok(EventId(-entry_no));
         }
         let mut driver = self.driver();
         driver.number()?;
@@ -492,8 +493,18 @@ pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }
 
-/// What is said to be missing was perhaps lost: only a sound store may say that it is not there.
+/// What is said to be missing was perhaps lost: only a sound store may say that it is not there. Who waited in vain is told for whom.
 fn doubted(driver: &mut dyn Driver, abort: Abort) -> Refusal {
+    let abort = match abort {
+        Abort::Failed(StoreError::Busy(words)) => {
+            let told = match driver.in_the_way() {
+                Some(who) => format!("{words}: {who}"),
+                None => words,
+            };
+            Abort::Failed(StoreError::Busy(told))
+        }
+        other => other,
+    };
     let refusal = Refusal::from(abort);
     if matches!(
         refusal.code,

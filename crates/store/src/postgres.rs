@@ -252,9 +252,12 @@ impl Driver for Postgres {
         }
         let answers = self.link.flush()?;
         self.ahead.answered(answers);
-        self.ahead
-            .take(sql, &params)
-            .ok_or_else(|| link::no_row(sql.name))
+        let rows = self.ahead.take(sql, &params);
+        let mut rows = rows.ok_or_else(|| link::no_row(sql.name))?;
+        if planted("last_one_lost") && std::ptr::eq(sql, &raw const sql::QUEUED) {
+            rows.pop();
+        }
+        Ok(rows)
     }
 
     fn put(&mut self, sql: &'static Sql, params: &[Param<'_>]) -> Result<(), StoreError> {
@@ -409,6 +412,10 @@ impl Driver for Postgres {
 
     fn check(&mut self) -> Result<Vec<String>, StoreError> {
         self.link.check()
+    }
+
+    fn in_the_way(&mut self) -> Option<String> {
+        self.link.in_the_way()
     }
 
     fn look(&mut self, query: &str) -> Result<crate::proof::Rows, StoreError> {

@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 
 /// How to open a file that is private if it is made now.
 pub fn file() -> OpenOptions {
@@ -25,6 +26,14 @@ pub fn file() -> OpenOptions {
 /// Makes a folder and those above it that are missing.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Keeps a folder to oneself among those who ask for the same, until the file is closed; nothing when another does. Where a file
+/// system has no such locks, everybody gets it.
+pub fn lock_folder(path: &Path) -> io::Result<Option<File>> {
+    let folder = File::open(path)?;
+    let locked = flock(&folder, FlockOperation::NonBlockingLockExclusive);
+    Ok((locked != Err(Errno::WOULDBLOCK)).then_some(folder))
 }
 
 /// Writes a whole file anew. What had its name before keeps its content, whatever it is.
@@ -83,6 +92,47 @@ pub fn open_any(path: &Path) -> io::Result<File> {
         return Err(not_ours(path, "is not a regular file"));
     }
     Ok(file)
+}
+
+/// How many bytes a regular file has, and their SHA-256 in hexadecimal digits, unless there are more than `most`. Both are of the
+/// very bytes that were read: a name may lead elsewhere from one moment to the next, and a file may grow.
+pub fn measure(path: &Path, most: u64) -> io::Result<(u64, String)> {
+    use std::fmt::Write;
+    // Asked by the name first: a device may do anything when it is opened.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(not_ours(path, "is not a regular file"));
+    }
+    let file = open_any(path)?;
+    let too_large = || {
+        let problem = format!("it has more than {most} bytes");
+        io::Error::new(ErrorKind::FileTooLarge, problem)
+    };
+    // What says that it is empty may have something all the same, as under /proc.
+    if file.metadata()?.len() > most {
+        return Err(too_large());
+    }
+    let mut file = file.take(most.saturating_add(1));
+    let (mut size, mut hash) = (0, Sha256::new());
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                hash.update(&buffer[..read]);
+                size += read as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if size > most {
+        return Err(too_large());
+    }
+    let hex = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    Ok((size, hex))
 }
 
 /// All that there is to read, unless it is more than `most` bytes: then [`ErrorKind::FileTooLarge`].
@@ -269,5 +319,18 @@ mod tests {
         let error = bounded(io::repeat(0), 1000).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);
         assert!(read_any(Path::new("/dev/zero"), 10).is_err());
+        let folder = folder("measured");
+        let file = folder.0.join("file");
+        std::fs::write(&file, "abc").unwrap();
+        let (size, hash) = measure(&file, 3).unwrap();
+        assert_eq!(size, 3);
+        assert!(hash.starts_with("ba7816bf"), "{hash}");
+        let error = measure(&file, 2).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert!(measure(Path::new("/dev/zero"), 10).is_err());
+        assert!(measure(&folder.0, 10).is_err());
+        // It says that it is empty, and is not.
+        assert!(measure(Path::new("/proc/self/stat"), 10_000).unwrap().0 > 0);
+        assert!(measure(Path::new("/proc/self/stat"), 10).is_err());
     }
 }

@@ -51,8 +51,6 @@ impl Tx<'_> {
     }
 
     fn ring(&mut self, key: Key) {
-        if !self.rings.contains(&key) {
-            self.rings.push(key);
-        }
+        self.rings.insert(key);
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use inbox_core::{EventId, Message, Refusal, Thread};
 
-pub use archive::Archived;
+pub use archive::{ARCHIVE_PARTS, Archived};
 pub use document::Document;
 pub use filter::SearchFilter;
 pub(crate) use index::{Archive, BATCH, Entry, Index, Progress, RULES, Trouble, Wanted, unindexed};

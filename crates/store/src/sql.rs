@@ -45,6 +45,8 @@ macro_rules! with {
     ($database:ident readers) => { concat!("WITH ", view!(readers $database), "\n") };
     ($database:ident session_rows) => { concat!("WITH ", view!(session_rows), "\n") };
     ($database:ident thread_rows reach) => { concat!("WITH ", view!(reach), ", ", view!(thread_rows), "\n") };
+    (sqlite thread_rows log) => { concat!("WITH ", view!(log sqlite), ", ", view!(thread_rows), "\n") };
+    (postgres thread_rows log) => { with!(postgres thread_rows) };
     (sqlite thread_rows reach log) => {
         concat!("WITH ", view!(reach), ", ", view!(log sqlite), ", ", view!(thread_rows), "\n")
     };
@@ -365,6 +367,7 @@ statements! {
         CONNECTION_OF_REQUEST "connection_of_request" reads connection_rows,
         CONNECTIONS_OF_THREAD "connections_of_thread" reads connection_rows,
         COUNT_WAITING_CONNECTIONS "count_waiting_connections",
+        FORGET_OLD_REQUESTS "forget_old_requests",
         INSERT_PROPOSAL "insert_proposal",
         SET_PROPOSAL "set_proposal",
         PROPOSALS "proposals" reads proposal_rows,
@@ -380,15 +383,15 @@ statements! {
         DUE_TOPICS "due_topics",
         AGENT_OF_ACCOUNT "agent_of_account",
         FIND_FLOOD "find_flood",
+        KEPT_OF_FLOODS "kept_of_floods",
         ADD_FLOOD "add_flood",
         FLOODS_OF_TOPIC "floods_of_topic",
         COUNT_FLOODS "count_floods",
         ADDRESSES_BY_MODE "addresses_by_mode",
         MESSAGES_AFTER "messages_after" reads message_rows,
         RECEIPTS_SINCE "receipts_since",
-        ARCHIVABLE "archivable" reads thread_rows,
+        ARCHIVABLE "archivable" reads thread_rows log,
         EVENTS_OF_THREAD "events_of_thread" reads event_rows,
-        KEEP_REPLAYS "keep_replays",
         REMOVE_RECEIPTS "remove_receipts",
         REMOVE_DELIVERIES "remove_deliveries",
         REMOVE_ARTIFACTS "remove_artifacts",
@@ -452,6 +455,7 @@ statements! {
         UNNUMBERED_OF_THREAD "unnumbered_of_thread",
         NUMBER "number",
         NUMBER_OWN "number_own",
+        SETTLE_REPLAYS "settle_replays",
         SETTINGS "settings",
         CONCLUDE "conclude",
         NEXT_THREAD "next_thread",

@@ -1,5 +1,7 @@
 //! A transaction: typed access to the rows.
 
+use std::collections::BTreeSet;
+
 use inbox_core::record::Millis;
 use inbox_core::{
     Address, AgentKind, AgentName, EventId, LeaseToken, Message, MessageId, Mode, SessionId,
@@ -28,7 +30,7 @@ pub struct Tx<'a> {
     pub(crate) entries: Vec<i64>,
     /// Whether the answer is remembered.
     pub(crate) is_remembered: bool,
-    pub(crate) rings: Vec<Key>,
+    pub(crate) rings: BTreeSet<Key>,
 }
 
 /// What every write needs to know of an agent.
@@ -81,7 +83,7 @@ impl<'a> Tx<'a> {
             met_address: None,
             entries: Vec::new(),
             is_remembered: false,
-            rings: Vec::new(),
+            rings: BTreeSet::new(),
         }
     }
 
@@ -91,6 +93,11 @@ impl<'a> Tx<'a> {
             last_entry: self.entries.last().copied(),
             is_remembered: self.is_remembered,
         }
+    }
+
+    /// Whom it concerns.
+    pub(crate) fn rings(self) -> Vec<Key> {
+        self.rings.into_iter().collect()
     }
 
     /// The database's time, the same throughout the transaction.
@@ -262,6 +269,7 @@ impl<'a> Tx<'a> {
         }
         if let Some(id) = session
             && let Some(found) = self.session(id)?
+            && found.session.agent_id == *agent
             && found.session.seen_at.0 <= due
         {
             self.touch_session(&found)?;
@@ -398,9 +406,11 @@ impl<'a> Tx<'a> {
         digest: &str,
         answer: &str,
     ) -> Result<(), StoreError> {
-        // What changes no thread writes no entry: then it is remembered beside the newest one, if there is one.
+        // What changes no thread writes no entry: then it is remembered beside the newest one, if there is one. On a server that may be
+        // one whose event has no number yet, and who is answered now is told of an earlier one.
         let entry_no = match self.entries.last() {
             Some(&entry_no) => entry_no,
+            None if self.driver.is_served() => -self.one_int(&sql::NEWEST_EVENT, &[])?.unwrap_or(0),
             None => self.one_int(&sql::NEWEST_ENTRY, &[])?.unwrap_or(0),
         };
         let agent_no = self.ensure_agent(agent)?;

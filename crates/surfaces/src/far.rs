@@ -1,5 +1,8 @@
 //! The operations of a server, called as if its store were here.
 
+#[cfg(test)]
+mod properties;
+
 use std::time::Duration;
 
 use inbox_core::{Code, Refusal, Token};
@@ -152,18 +155,7 @@ impl Far {
         within: Duration,
     ) -> Result<O::Answer, Refusal> {
         let answer = self.post(&O::NAME.replace(' ', "-"), body, caller, within)?;
-        serde_json::from_str(&answer)
-            .map(|answer| request.completed(answer))
-            .map_err(|error| {
-                Refusal::new(
-                    Code::Internal,
-                    format!(
-                        "{} answered what this program does not understand: {error}",
-                        self.url
-                    ),
-                )
-                .hint("inbox --version; the server and the client should be of one version")
-            })
+        answered::<O>(&self.url, &answer).map(|answer| request.completed(answer))
     }
 
     /// Calls an operation that the server lets wait for so long.
@@ -259,6 +251,30 @@ impl Far {
         let problem = format!("cannot reach the server at {}: {told}", self.url);
         Refusal::new(Code::Storage, problem).hint(hint)
     }
+}
+
+/// What every answer begins with.
+#[derive(Deserialize)]
+struct Envelope {
+    ok: bool,
+    command: Option<String>,
+}
+
+/// The answer in a text: only one that says that it is a success, and of this very operation. An empty list of another is none.
+fn answered<O: Operation>(url: &str, text: &str) -> Result<O::Answer, Refusal> {
+    let strange = |error: &dyn std::fmt::Display| {
+        Refusal::new(
+            Code::Internal,
+            format!("{url} answered what this program does not understand: {error}"),
+        )
+        .hint("inbox --version; the server and the client should be of one version")
+    };
+    let said: Envelope = serde_json::from_str(text).map_err(|error| strange(&error))?;
+    if !said.ok || said.command.as_deref() != Some(O::NAME) {
+        let other = format!("it is no answer to {}", O::NAME);
+        return Err(refusal(text).unwrap_or_else(|| strange(&other)));
+    }
+    serde_json::from_str(text).map_err(|error| strange(&error))
 }
 
 /// The refusal in an answer, if it has one.

@@ -36,6 +36,8 @@ pub mod roster;
 pub mod search;
 #[expect(missing_docs, reason = "the name of a rule says it")]
 pub mod steering;
+#[expect(missing_docs, reason = "the name of a rule says it")]
+pub mod waits;
 
 /// Expands to one named test for each rule in a world of another sort.
 #[macro_export]
@@ -79,6 +81,7 @@ macro_rules! every_rule {
                 who_has_no_session_is_told_once_and_a_stranger_nothing
             }
             leases {
+                no_two_claims_have_the_same_secret
                 a_claim_gives_a_token_an_epoch_and_a_deadline
                 a_second_claim_is_refused_while_the_lease_lives
                 a_worker_whose_lease_was_taken_over_leaves_no_trace
@@ -147,11 +150,20 @@ macro_rules! every_rule {
                 a_keyed_retry_gives_the_first_answer_unchanged
                 a_keyed_claim_gives_its_token_again
                 a_keyed_write_is_remembered_before_there_is_any_mail
+                a_keyed_retry_after_its_thread_was_archived_gives_the_first_answer_unchanged
+                what_is_written_after_an_archive_began_is_not_archived_by_it
                 a_key_with_other_content_is_a_conflict
                 refusals_and_empty_claims_are_not_remembered
                 a_keyed_retry_by_token_works_after_the_work_is_over
                 a_keyed_message_is_added_once
                 a_keyed_note_keeps_the_words_of_what_it_is_about
+            }
+            waits {
+                a_lease_that_has_just_begun_is_left_alone_for_a_third_of_it
+                who_begins_to_wait_in_the_last_third_renews_at_once
+                who_has_lost_its_parent_keeps_no_lease
+                a_session_that_claims_anew_ends_its_own_older_wait
+                a_wait_takes_as_long_as_it_says_and_is_over_with_its_reply
             }
             cursors {
                 events_are_numbered_without_gap_in_the_order_of_commits
@@ -249,6 +261,7 @@ macro_rules! every_rule {
             circles {
                 agents_that_take_turns_without_a_person_are_stopped
                 a_chain_of_messages_without_a_person_is_stopped
+                a_ring_of_fifty_who_pass_mail_on_is_stopped
                 what_is_reported_follows_from_the_last_word
                 saying_the_same_again_and_again_is_stopped
                 the_person_hears_of_a_circle_once_in_a_window

@@ -13,3 +13,6 @@ pub mod old;
 pub mod pooler;
 pub mod sandbox;
 pub mod world;
+
+/// What [`damage`] is made of, for the properties of crates that have nothing else to do with it.
+pub use proptest;

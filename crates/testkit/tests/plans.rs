@@ -17,7 +17,6 @@ const MAY: &[(&str, &str)] = &[
     ("newest_entry", "the last of them alone"),
     ("insert_entry", "the last of them alone"),
     ("entry_by_made_uid", "the last of them, and one in 1,024"),
-    ("keep_replays", "the last of them alone"),
     ("conclude", "the last of them alone"),
     (
         "insert_agent",
@@ -37,8 +36,8 @@ const MAY: &[(&str, &str)] = &[
     ),
     ("receipts_since", "a copy of all"),
     ("archivable", "what is put away now and then"),
-    ("remove_recipients", "what is put away now and then"),
     ("count_messages", "what is put away now and then"),
+    ("settle_replays", "what is put away now and then"),
     ("counts", "doctor counts all"),
 ];
 

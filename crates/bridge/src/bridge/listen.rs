@@ -3,6 +3,8 @@
 //! Every topic has its turn for one page of messages before any has the next. A page is fetched while others are, and is taken in as one
 //! transaction with how far its topic was read.
 
+use std::sync::PoisonError;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inbox_core::{Code, Refusal};
@@ -12,7 +14,7 @@ use inbox_ops::ledger::{Finding, Meaning};
 use inbox_store::{LedgerRecord, RecordState, TopicRow};
 
 use super::doubt::Doubts;
-use super::reading::{Added, Reading};
+use super::reading::{Added, Reading, is_put_back};
 use super::{Bridge, Readings, Turn, id_of};
 use crate::told::Told;
 
@@ -139,6 +141,7 @@ impl Bridge<'_> {
             is_lost: false,
         };
         let taken = page.and_then(|page| self.take(&mut look, &page, readings, turn));
+        self.note_history(topic.topic_no, taken.as_ref().err());
         match taken {
             Ok(()) if topic.problem.is_some() && look.topic.problem.is_some() => {
                 self.inbox.clear_topic_problem(topic.topic_no)?;
@@ -163,6 +166,18 @@ impl Bridge<'_> {
             .get(&topic.topic_no)
             .map_or(look.topic.sequence, Reading::seen);
         Ok(look)
+    }
+
+    /// Remembers of a topic that it was put back, until it is read again.
+    fn note_history(&self, topic_no: i64, refusal: Option<&Refusal>) {
+        let mut put_back = self.put_back.lock().unwrap_or_else(PoisonError::into_inner);
+        match refusal {
+            None => drop(put_back.remove(&topic_no)),
+            Some(refusal) if is_put_back(refusal) => {
+                put_back.insert(topic_no, refusal.clone());
+            }
+            Some(_) => {}
+        }
     }
 
     /// Takes in what can be: up to the first message that the mirror does not have as it should.

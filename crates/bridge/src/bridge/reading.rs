@@ -17,12 +17,26 @@ const MOST_PLACES: usize = 1024;
 /// How often in a row a mirror may not have what it had, before it is asked whether it is behind.
 const ABSENCES: u32 = 3;
 
+/// Under what a refusal names such a topic.
+const PUT_BACK: &str = "put_back";
+
 /// What is said of a topic whose history is not the one that was taken in.
 pub(super) fn put_back(topic: TopicId, why: &str) -> Refusal {
     let problem = format!(
         "the topic {topic} was put back, or is another ledger's: {why}; nothing more of it is taken in"
     );
-    Refusal::new(Code::Ledger, problem)
+    let mut refusal = Refusal::new(Code::Ledger, problem).hint(
+        "inbox verify says where the store and the topics differ; a bridge goes on by itself once the ledger is there that was read",
+    );
+    refusal
+        .details
+        .insert(PUT_BACK.into(), topic.to_string().into());
+    refusal
+}
+
+/// Whether that is what was said.
+pub(super) fn is_put_back(refusal: &Refusal) -> bool {
+    refusal.details.contains_key(PUT_BACK)
 }
 
 /// How far a topic was read.
@@ -118,6 +132,11 @@ impl Reading {
         let time = self.last.time.as_deref();
         time.filter(|_| self.absences >= ABSENCES)
             .and_then(|time| time.parse().ok())
+    }
+
+    /// Whether the mirror did not have it, and was not asked often enough to know why.
+    pub(super) fn is_missing(&self) -> bool {
+        (1..ABSENCES).contains(&self.absences)
     }
 
     /// The number of the last message that was read.

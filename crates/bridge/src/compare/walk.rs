@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inbox_core::{AgentName, Code, MessageId, Refusal};
-use inbox_hcs::{Assembler, Hash, RunningHash, Sequence, TopicId};
+use inbox_hcs::{AccountId, Assembler, Hash, RunningHash, Sequence, TopicId};
 use inbox_hedera::mirror::{MessageFacts, Mirror};
 use inbox_ops::Inbox;
 use inbox_store::{LedgerRecord, RecordState, TopicPlace, TopicRow};
@@ -65,8 +65,9 @@ pub(super) struct Walk<'w> {
     lost: Vec<Lost>,
     /// Messages that the topic has, and that what was kept of it does not name.
     unnamed: Vec<String>,
-    /// Of which payers messages were counted and not kept, and how many: too many of them count for nothing.
-    floods: HashMap<String, i64>,
+    /// Of which payers messages were counted and not kept, and how many: too many of them count for nothing. Without a payer those for which
+    /// the topic had no room.
+    floods: HashMap<Option<String>, i64>,
     /// The last message of each sender here.
     order: HashMap<(AgentName, bool), MessageId>,
     compared: Compared,
@@ -317,11 +318,7 @@ impl<'w> Walk<'w> {
             mismatch.uid = Some(uid.clone());
             is_lost = self.inbox.kept(uid)?.is_none() && self.is_ours(wire)?;
         }
-        if let Some(left) = self.floods.get_mut(&payer.to_string())
-            && *left > 0
-            && !is_lost
-        {
-            *left -= 1;
+        if !is_lost && self.is_counted(payer) {
             return Ok(());
         }
         if let Truth::Mail { uid, wire } = found {
@@ -337,6 +334,19 @@ impl<'w> Walk<'w> {
             mismatches: vec![mismatch],
         });
         Ok(())
+    }
+
+    /// Whether one more of a payer's was counted and not kept: among its own, or among those for which the topic had no room.
+    fn is_counted(&mut self, payer: AccountId) -> bool {
+        for whose in [Some(payer.to_string()), None] {
+            if let Some(left) = self.floods.get_mut(&whose)
+                && *left > 0
+            {
+                *left -= 1;
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether it is from an agent of the roster, so that it counts.

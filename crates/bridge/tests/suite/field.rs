@@ -8,7 +8,7 @@ use inbox_bridge::bridge::{Bridge, Turn};
 use inbox_bridge::history;
 use inbox_bridge::keys::Keys;
 use inbox_core::record::Millis;
-use inbox_core::{Message, Priority};
+use inbox_core::{AgentKind, Message, Priority};
 use inbox_hcs::{Operation as Hcs, Place, read};
 use inbox_hedera::network::Network;
 use inbox_ops::config::Config;
@@ -90,6 +90,13 @@ impl Field {
         self.world.another().with_config(config())
     }
 
+    /// The same store with other settings.
+    pub(crate) fn another_with(&self, change: impl FnOnce(&mut Config)) -> Inbox {
+        let mut config = config();
+        change(&mut config);
+        self.world.another().with_config(config)
+    }
+
     pub(crate) fn bridge<'i>(&self, inbox: &'i Inbox) -> Bridge<'i> {
         Bridge::new(inbox, self.stage.network.clone(), self.keys()).unwrap()
     }
@@ -143,6 +150,17 @@ impl Field {
             &self.stage.network,
             &environment,
         )
+    }
+
+    /// Puts a person on the roster.
+    pub(crate) fn person(&self, name: &str) {
+        self.world.send(name, "nobody", "hello");
+        let person = AgentSet {
+            slug: Some(name.parse().unwrap()),
+            kind: Some(AgentKind::Human),
+            ..AgentSet::default()
+        };
+        person.run(&self.inbox, &by(name)).unwrap();
     }
 
     /// All that an agent has not read, which is read then.

@@ -26,6 +26,8 @@ mod keys;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod killed_links;
+#[cfg(test)]
 mod killed_places;
 #[cfg(test)]
 mod links;
@@ -49,6 +51,8 @@ mod provision;
 mod put_down;
 #[cfg(test)]
 mod registries;
+#[cfg(test)]
+mod replays;
 #[cfg(test)]
 mod rewound;
 #[cfg(test)]

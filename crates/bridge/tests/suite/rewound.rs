@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inbox_bridge::bridge::Bridge;
-use inbox_core::Priority;
+use inbox_core::{Code, Priority};
 use inbox_devnet::Twist;
 use inbox_hedera::client::{Asking, Operator};
 use inbox_hedera::proto::{ChunkInfo, Data, SubmitMessageBody};
@@ -38,9 +38,13 @@ fn a_ledger_that_was_put_back_stops_its_topics_and_delivers_nothing_again() {
         let network = other.stage.network.clone();
         let bridge = Bridge::new(&field.inbox, network, other.keys()).unwrap();
         let mut bridge = bridge.without_skew();
-        for _ in 0..4 {
-            bridge.turn().unwrap();
-        }
+        assert_eq!(bridge.put_back(), None);
+        // As `inbox bridge --once` does: until there is nothing to do, and nothing to be asked again.
+        while !bridge.turn().unwrap().is_idle() || bridge.is_unsure() {}
+        let refusal = bridge.put_back().unwrap();
+        assert_eq!((refusal.code, refusal.code.exit()), (Code::Ledger, 50));
+        assert!(refusal.message.contains(gone), "{refusal:?}");
+        assert!(refusal.hint.starts_with("inbox "), "{refusal:?}");
         bridge.leave().unwrap();
         let after = field.topic("ben");
         let problem = after.problem.unwrap_or_default();
@@ -54,7 +58,10 @@ fn a_ledger_that_was_put_back_stops_its_topics_and_delivers_nothing_again() {
     }
     // The real one is there again.
     field.send("ada", "ben", "later", "words", Priority::Normal);
-    field.settle();
+    let mut bridge = field.bridge(&field.inbox);
+    settle(&mut bridge);
+    assert_eq!(bridge.put_back(), None);
+    bridge.leave().unwrap();
     assert_eq!(field.topic("ben").problem, None);
     assert_eq!(field.unread("ben").len(), 1);
 }

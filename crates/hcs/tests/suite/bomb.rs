@@ -80,6 +80,46 @@ fn bombs_are_refused_while_they_are_read() {
     assert_eq!(refused, Refused::Bomb { most: 1 << 20 });
 }
 
+/// What a reader of bombs in a process of its own is told by.
+const CHILD: &str = "INBOX_TEST_BOMBS";
+
+/// The most that it may need, in kilobytes. The bombs are two hundred times as much.
+const MEMORY: u64 = 64 * 1024;
+
+/// What [`bombs_cost_their_reader_no_more_than_what_it_may_need`] runs; nothing where nobody has asked for it.
+#[test]
+fn a_reader_of_bombs_of_its_own_process() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    bombs_are_refused_while_they_are_read();
+    what_asks_for_much_memory_is_refused_before_it_gets_it();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let most = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    println!("most={}", most.trim().trim_end_matches(" kB"));
+}
+
+#[test]
+fn bombs_cost_their_reader_no_more_than_what_it_may_need() {
+    let ended = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "bomb::a_reader_of_bombs_of_its_own_process",
+            "--nocapture",
+        ])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let text = String::from_utf8_lossy(&ended.stdout);
+    let most = text.lines().find_map(|line| line.strip_prefix("most="));
+    let most: u64 = most.unwrap_or_else(|| panic!("{ended:?}")).parse().unwrap();
+    assert!(most < MEMORY, "{most} kB");
+}
+
 #[test]
 fn what_asks_for_much_memory_is_refused_before_it_gets_it() {
     // A zstd frame with a window of 2 GiB, and one of a single segment of 64 GiB.

@@ -47,6 +47,10 @@ pub fn decode(tables: &Tables) -> Batch {
     let mut messages: BTreeMap<i64, &Map<String, Value>> = BTreeMap::new();
     for row in rows("messages") {
         match int(row, "id") {
+            // Its own database has none; a damaged one may, and neither is dropped in silence.
+            Some(id) if messages.contains_key(&id) => {
+                batch.refuse(format!("message {id}"), "another message has its id");
+            }
             Some(id) => {
                 messages.insert(id, row);
             }

@@ -101,8 +101,8 @@ impl Inbox {
         }
     }
 
-    /// Of which payers messages on a topic were counted and not kept, and how many.
-    pub fn floods_of(&self, topic_no: i64) -> Result<Vec<(String, i64)>, Refusal> {
+    /// Of which payers messages on a topic were counted and not kept, and how many; without a payer those for which the topic had no room.
+    pub fn floods_of(&self, topic_no: i64) -> Result<Vec<(Option<String>, i64)>, Refusal> {
         self.store().read(|tx| Ok(tx.floods(topic_no)?))
     }
 

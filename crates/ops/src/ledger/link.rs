@@ -18,6 +18,10 @@ const MOST_WAITING: i64 = 100;
 /// How many answers of one account are kept that come before what they answer.
 const MOST_EARLY: usize = 5;
 
+/// How many requests of others that came to nothing, and such answers, are remembered of one agent's: the newest. Anybody with an account may
+/// ask once, and accounts cost little.
+const MOST_OVER: i64 = 1_000;
+
 /// What is wrong with such a one.
 const EARLY: &str = "it was refused before it was known that it was asked";
 
@@ -191,7 +195,8 @@ impl Inbox {
         memo: Option<&str>,
     ) -> Result<String, Abort> {
         let agent: AgentName = topic.name.parse()?;
-        let is_welcome = self.config().ledger.connections.policy(account) == Policy::Accept;
+        let connections = &self.config().ledger.connections;
+        let is_welcome = connections.policy(account) == Policy::Accept;
         for known in tx.connections_with(&topic.name, account)? {
             let earlier = known.request;
             match known.state {
@@ -218,9 +223,12 @@ impl Inbox {
                 _ => {}
             }
         }
-        if tx.count_waiting_connections(&topic.name)? >= MOST_WAITING {
+        // Whom the settings name does not wait behind strangers.
+        let is_named = is_welcome && connections.accept.iter().any(|named| named == account);
+        if !is_named && tx.count_waiting_connections(&topic.name)? >= MOST_WAITING {
             return Ok(format!("{MOST_WAITING} requests wait already"));
         }
+        tx.forget_old_requests(&topic.name, EARLY, MOST_OVER)?;
         let own = topic.topic.as_deref().unwrap_or_default();
         tx.keep_connection(&NewConnection {
             agent: &agent,
@@ -281,6 +289,9 @@ impl Inbox {
             self.tell_refusal(tx, &row)?;
         }
         tx.set_connection(&mut row)?;
+        if is_early {
+            tx.forget_old_requests(&topic.name, EARLY, MOST_OVER)?;
+        }
         Ok("it refuses a connection".to_owned())
     }
 

@@ -313,6 +313,25 @@ impl Tx<'_> {
         Ok(count.unwrap_or_default())
     }
 
+    /// Forgets an agent's oldest requests of others that came to nothing, and answers to what it has not asked, which have this problem: all but
+    /// so many.
+    pub fn forget_old_requests(
+        &mut self,
+        agent: &str,
+        unasked: &str,
+        most: i64,
+    ) -> Result<(), StoreError> {
+        let params = [
+            agent.into(),
+            ConnectionRole::Responder.code().into(),
+            ConnectionState::Refused.code().into(),
+            ConnectionState::Unverified.code().into(),
+            unasked.into(),
+            most.into(),
+        ];
+        self.put(&sql::FORGET_OLD_REQUESTS, &params)
+    }
+
     /// The place that a topic has here, by its id.
     pub fn topic_by_id(&mut self, topic: &str) -> Result<Option<TopicRow>, StoreError> {
         let row = self.first(&sql::FIND_TOPIC_BY_ID, &[topic.into()])?;

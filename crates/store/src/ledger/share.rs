@@ -1,4 +1,4 @@
-//! How bridges divide the topics between them, and how much is kept of what one payer writes for nothing.
+//! How bridges divide the topics between them, and how much is kept of what payers write for nothing.
 
 use inbox_core::AgentName;
 
@@ -9,6 +9,13 @@ use crate::tx::Tx;
 
 /// How many messages of one payer that count for nothing are kept of each topic; the others are counted.
 pub const FLOOD: i64 = 100;
+
+/// How many are kept of each topic, whoever paid for them: ten payers' measure. Agents of the roster and those who are connected have their own
+/// beside it.
+pub const TOPIC_FLOOD: i64 = 10 * FLOOD;
+
+/// In whose place those are counted for which a topic had no room: one row for all of them, which is no account's.
+const ALL_OTHERS: &str = "*";
 
 impl Tx<'_> {
     /// Gives a bridge its share of the topics for a while, and takes from it what is more: as many as there are for each bridge
@@ -96,31 +103,48 @@ impl Tx<'_> {
             .transpose()
     }
 
-    /// How many messages of a payer on a topic counted for nothing.
+    /// How many messages of a payer on a topic counted for nothing, without those for which the topic had no room.
     pub fn flood_of(&mut self, topic_no: i64, payer: &str) -> Result<i64, StoreError> {
         let found = self.one_int(&sql::FIND_FLOOD, &[topic_no.into(), payer.into()])?;
         Ok(found.unwrap_or_default())
     }
 
-    /// Counts so many more.
-    pub fn add_flood(&mut self, topic_no: i64, payer: &str, more: i64) -> Result<(), StoreError> {
+    /// How many messages of a topic that count for nothing are kept.
+    pub fn kept_of_floods(&mut self, topic_no: i64) -> Result<i64, StoreError> {
+        let params = [FLOOD.into(), topic_no.into(), ALL_OTHERS.into()];
+        let found = self.one_int(&sql::KEPT_OF_FLOODS, &params)?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Counts so many more: of a payer, or of all for whom the topic had no room.
+    pub fn add_flood(
+        &mut self,
+        topic_no: i64,
+        payer: Option<&str>,
+        more: i64,
+    ) -> Result<(), StoreError> {
+        let payer = payer.unwrap_or(ALL_OTHERS);
         let params = [topic_no.into(), payer.into(), more.into()];
         self.put(&sql::ADD_FLOOD, &params)
     }
 
-    /// Of which payers messages on a topic were counted and not kept, and how many: a topic has so many more messages than there are
-    /// records of it.
-    pub fn floods(&mut self, topic_no: i64) -> Result<Vec<(String, i64)>, StoreError> {
-        let params = [topic_no.into(), FLOOD.into()];
+    /// Of which payers messages on a topic were counted and not kept, and how many; without a payer those for which the topic had no room. A
+    /// topic has so many more messages than there are records of it.
+    pub fn floods(&mut self, topic_no: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+        let params = [ALL_OTHERS.into(), FLOOD.into(), topic_no.into()];
         let mut rows = self.rows(&sql::FLOODS_OF_TOPIC, &params)?;
         rows.iter_mut()
-            .map(|row| Ok((row.text()?, row.int()? - FLOOD)))
+            .map(|row| {
+                let payer = Some(row.text()?).filter(|payer| payer != ALL_OTHERS);
+                Ok((payer, row.int()?))
+            })
             .collect()
     }
 
     /// How many messages were counted and not kept.
     pub fn count_floods(&mut self) -> Result<i64, StoreError> {
-        let found = self.one_int(&sql::COUNT_FLOODS, &[FLOOD.into()])?;
+        let params = [ALL_OTHERS.into(), FLOOD.into()];
+        let found = self.one_int(&sql::COUNT_FLOODS, &params)?;
         Ok(found.unwrap_or_default())
     }
 }

@@ -28,8 +28,9 @@ pub(super) enum Entry {
     Own,
     /// It names an entry by its key.
     Named,
-    /// It names one, or 0 where there was none.
-    NamedOrNone,
+    /// It names one that may be gone, or 0 where there was none: then PostgreSQL keeps the number of the event itself, with the other
+    /// sign, and SQLite keeps it anyway.
+    NamedOrGone,
     /// It names one, and in PostgreSQL the number of its event too.
     NamedWithEvent,
 }
@@ -246,7 +247,7 @@ pub(super) static TABLES: &[Table] = &[
         name: "replays",
         columns: &["agent_no", "key", "digest", "answer", "created_at"],
         key: &["agent_no", "key"],
-        entry: Entry::NamedOrNone,
+        entry: Entry::NamedOrGone,
         is_ordered: false,
         ..PLAIN
     },
@@ -508,7 +509,7 @@ pub fn known_columns() -> Vec<(&'static str, &'static str)> {
         let numbers: &[&'static str] = match table.entry {
             Entry::None => &[],
             Entry::Own => &NUMBERS,
-            Entry::Named | Entry::NamedOrNone => &NUMBERS[..1],
+            Entry::Named | Entry::NamedOrGone => &NUMBERS[..1],
             Entry::NamedWithEvent => &NUMBERS[..2],
         };
         let columns = numbers.iter().chain(table.columns);

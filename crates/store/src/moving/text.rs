@@ -71,15 +71,22 @@ impl Texts {
 }
 
 fn select(table: &Table, engine: Engine) -> String {
-    let or_none = |number: &str| match table.entry {
-        Entry::NamedOrNone => format!("COALESCE({number}, 0)"),
-        _ => number.to_owned(),
-    };
+    let may_be_gone = table.entry == Entry::NamedOrGone;
     let expression = |column: &&str| match (*column, engine) {
-        (EVENT, Engine::Sqlite) => or_none("e.entry_no"),
-        (EVENT, Engine::Postgres) => or_none("e.event_id"),
-        (NUMBER, Engine::Sqlite) => or_none("COALESCE(e.message_no, e.entry_no)"),
-        (NUMBER, Engine::Postgres) => or_none("e.entry_no"),
+        (EVENT, Engine::Sqlite) if may_be_gone => "t.entry_no".to_owned(),
+        (NUMBER, Engine::Sqlite) if may_be_gone => {
+            "COALESCE(e.message_no, e.entry_no, -t.entry_no)".to_owned()
+        }
+        (EVENT, Engine::Postgres) if may_be_gone => {
+            "COALESCE(e.event_id, GREATEST(-t.entry_no, 0))".to_owned()
+        }
+        (NUMBER, Engine::Postgres) if may_be_gone => {
+            "COALESCE(e.entry_no, n.entry_no, LEAST(t.entry_no, 0))".to_owned()
+        }
+        (EVENT, Engine::Sqlite) => "e.entry_no".to_owned(),
+        (EVENT, Engine::Postgres) => "e.event_id".to_owned(),
+        (NUMBER, Engine::Sqlite) => "COALESCE(e.message_no, e.entry_no)".to_owned(),
+        (NUMBER, Engine::Postgres) => "e.entry_no".to_owned(),
         (column, _) if table.entry == Entry::Own => format!("e.{column}"),
         (column, _) => format!("t.{column}"),
     };
@@ -97,10 +104,15 @@ fn select(table: &Table, engine: Engine) -> String {
     let (from, joined) = match table.entry {
         Entry::None => (format!("{name} t"), ""),
         Entry::Own => (format!("{name} e"), ""),
-        Entry::NamedOrNone => (
-            format!("{name} t LEFT JOIN entries e ON e.entry_no = t.entry_no"),
-            "",
-        ),
+        Entry::NamedOrGone => {
+            let by_key = format!("{name} t LEFT JOIN entries e ON e.entry_no = t.entry_no");
+            // Whether one that is named by its event is still there: SQLite does not tell the two apart.
+            let by_event = match engine {
+                Engine::Sqlite => "",
+                Engine::Postgres => " LEFT JOIN entries n ON n.event_id = -t.entry_no",
+            };
+            (by_key + by_event, "")
+        }
         _ if is_by_event => (
             format!("entries e CROSS JOIN {name} t"),
             "t.entry_no = e.entry_no AND ",

@@ -17,6 +17,10 @@ pub(crate) fn schema_of(url: &str) -> Result<String, StoreError> {
     Target::parse(url).map(|target| target.schema)
 }
 
+/// A server process in words, of those that are `a`.
+const WHO: &str = "'server process ' || a.pid || ' of ' || COALESCE(a.usename, 'another user') || ', in a transaction for '
+        || CAST(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start) AS BIGINT) || ' s' FROM pg_stat_activity a";
+
 impl Link {
     pub(super) fn create_schema(&mut self) -> Result<(), StoreError> {
         // Looked up first: even IF NOT EXISTS asks for the right to create one.
@@ -125,13 +129,11 @@ impl Link {
         let ask = "SELECT current_setting('server_version'), current_database(), current_user, pg_backend_pid(),
                 (SELECT count(*) FROM listeners WHERE until > EXTRACT(EPOCH FROM clock_timestamp()) * 1000),
                 (SELECT count(*) FROM entries WHERE event_id IS NULL),
-                (SELECT 'server process ' || a.pid || ' of ' || COALESCE(a.usename, 'another user') || ', in a transaction for '
-                        || CAST(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start) AS BIGINT) || ' s'
-                   FROM pg_stat_activity a
+                (SELECT WHO
                   WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()
                     AND a.xact_start < clock_timestamp() - INTERVAL '10 seconds'
                   ORDER BY a.xact_start LIMIT 1)";
-        let answer = self.look(ask)?;
+        let answer = self.look(&ask.replace("WHO", WHO))?;
         let first = answer
             .into_iter()
             .next()
@@ -153,6 +155,20 @@ impl Link {
         said.push(("unnumbered_events", next()));
         said.push(("lock_holder", next()));
         Ok(said)
+    }
+
+    /// Who has been in a transaction for longest of those that hold locks on the store. Others that wait for them have some, too.
+    pub(super) fn in_the_way(&mut self) -> Option<String> {
+        let ask = format!(
+            "SELECT {WHO}
+              WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()
+                AND a.xact_start < clock_timestamp() - INTERVAL '5 seconds'
+                AND a.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+                               WHERE l.granted AND c.relnamespace = to_regnamespace(current_schema()))
+              ORDER BY a.xact_start LIMIT 1"
+        );
+        let answer = self.look(&ask).ok()?;
+        text(&answer).map(|who| format!("{who}, holds locks on the store"))
     }
 
     fn connection_in_words(&self) -> String {

@@ -26,8 +26,14 @@ pub struct Archived {
 /// How many messages one month may have.
 const MONTH: i64 = 1 << 32;
 
+/// How many files one month may have.
+pub const ARCHIVE_PARTS: u32 = 1024;
+
+/// How many messages one file may have: more than fit into what is read of one.
+const PART: i64 = MONTH / ARCHIVE_PARTS as i64;
+
 impl Store {
-    /// The archives that are indexed: their months, and the stamps that they were indexed with. One
+    /// The archives that are indexed: their names, and the stamps that they were indexed with. One
     /// whose stamp has changed, or that is missing here, is to be indexed again.
     pub fn indexed_archives(&self) -> Result<Vec<(String, String)>, Refusal> {
         let list = |driver: &mut dyn Driver, index: &mut dyn Index| {
@@ -45,38 +51,38 @@ impl Store {
         outcome.map_err(refusal)
     }
 
-    /// Indexes the archive of a month (`2026-10`) in place of what was indexed of it before. Each line is
-    /// `{"message": …, "thread": …}`, oldest first.
+    /// Indexes a file of the archive, which is a month's first (`2026-10`) or a further one (`2026-10.2`), in place of what was
+    /// indexed of it before. Each line is `{"message": …, "thread": …}`, oldest first.
     pub fn index_archive(
         &self,
-        month: &str,
+        name: &str,
         stamp: &str,
         lines: &[String],
     ) -> Result<Archived, Refusal> {
-        let first = number_of(month)?;
+        let first = number_of(name)?;
         let archive = Archive {
-            month,
+            month: name,
             stamp,
-            numbers: first..=first + MONTH - 1,
+            numbers: first..=first + PART - 1,
         };
-        let mut unreadable = 0;
+        let mut indexed = 0;
         let mut replace = |driver: &mut dyn Driver, index: &mut dyn Index| {
-            unreadable = 0;
-            let mut entries = (first..).zip(lines).filter_map(|(number, line)| {
-                let Some((message, thread)) = read(line) else {
-                    unreadable += 1;
-                    return None;
-                };
-                Some((Entry::archived(number, message, thread), line.clone()))
-            });
+            indexed = 0;
+            let mut entries = (first..first + PART)
+                .zip(lines)
+                .filter_map(|(number, line)| {
+                    let (message, thread) = read(line)?;
+                    indexed += 1;
+                    Some((Entry::archived(number, message, thread), line.clone()))
+                });
             index.replace_archive(driver, &archive, &mut entries)
         };
         let outcome = self.mending(|| self.with_index(&mut replace));
         outcome.map_err(refusal)?;
         let all = i64::try_from(lines.len()).unwrap_or(i64::MAX);
         Ok(Archived {
-            indexed: all - unreadable,
-            unreadable,
+            indexed,
+            unreadable: all - indexed,
         })
     }
 
@@ -99,22 +105,35 @@ fn refusal(trouble: Trouble) -> Refusal {
     }
 }
 
-/// The number of a month's first message: greater for later months.
-pub(super) fn number_of(month: &str) -> Result<i64, Refusal> {
-    let parts = month.split_once('-').and_then(|(year, month)| {
-        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+/// The number of the first message in a file: greater for later months, and for later files of one.
+pub(super) fn number_of(name: &str) -> Result<i64, Refusal> {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = || {
+        let (month, part) = match name.split_once('.') {
+            Some((month, part)) if is_digits(part) && !part.starts_with('0') => {
+                let part: u32 = part.parse().ok()?;
+                (
+                    month,
+                    Some(part).filter(|part| (2..=ARCHIVE_PARTS).contains(part))?,
+                )
+            }
+            Some(_) => return None,
+            None => (name, 1),
+        };
+        let (year, month) = month.split_once('-')?;
         let is_written = year.len() == 4 && month.len() == 2 && is_digits(year) && is_digits(month);
-        is_written.then_some((year.parse::<u16>().ok()?, month.parse::<u8>().ok()?))
-    });
-    match parts {
-        Some((year, month)) if (1..=12).contains(&month) => {
-            Ok((i64::from(year) * 12 + i64::from(month) - 1) * MONTH)
-        }
-        _ => Err(Refusal::input(format!(
-            "{} is not a month such as 2026-10",
-            inbox_core::text::quoted(month)
-        ))),
-    }
+        let (year, month): (u16, u8) =
+            is_written.then_some((year.parse().ok()?, month.parse().ok()?))?;
+        (1..=12).contains(&month).then_some((year, month, part))
+    };
+    let Some((year, month, part)) = parts() else {
+        return Err(Refusal::input(format!(
+            "{} is not a month such as 2026-10, nor a further file of one such as 2026-10.2",
+            inbox_core::text::quoted(name)
+        )));
+    };
+    let months = i64::from(year) * 12 + i64::from(month) - 1;
+    Ok(months * MONTH + i64::from(part - 1) * PART)
 }
 
 /// The month that a message with this number is in.
@@ -132,8 +151,9 @@ impl Walk<'_> {
             facets: self.search.filter.facets(),
             first: 0,
         };
-        // A message that is in both, because archiving it was interrupted, is given once.
-        let given: HashSet<String> = self
+        // A message that is in both, because archiving it was interrupted, is given once; and so is one that went on meanwhile, and
+        // is in the file of a later month too.
+        let mut given: HashSet<String> = self
             .hits
             .iter()
             .map(|hit| hit.message.uid.clone())
@@ -149,7 +169,7 @@ impl Walk<'_> {
                     ))
                 })?;
                 if !self.has_enough()
-                    && !given.contains(&message.uid)
+                    && given.insert(message.uid.clone())
                     && let Some(hit) = hit(self.search, message, thread, Some(&month_of(*number)))
                 {
                     self.hits.push(hit);

@@ -6,6 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
+use inbox_core::sabotage::planted;
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
@@ -140,8 +142,19 @@ pub(super) fn backup(
     let copy = || -> rusqlite::Result<()> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut target = Connection::open_with_flags(private::plain(&draft), flags)?;
-        let backup = rusqlite::backup::Backup::new(from, &mut target)?;
-        backup.run_to_completion(1024, Duration::from_millis(1), None)
+        let backup = Backup::new(from, &mut target)?;
+        if planted("copy_in_steps") {
+            return backup.run_to_completion(64, Duration::from_millis(1), None);
+        }
+        // All of it from one snapshot, which holds no writer up. In steps, each write of another process between two of them makes
+        // SQLite begin anew, and a store that is always written to is never copied.
+        match backup.step(-1)? {
+            StepResult::Done => Ok(()),
+            _ => Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                None,
+            )),
+        }
     };
     let copied = copy()
         .map_err(|error| database(place, &error))

@@ -151,7 +151,11 @@ impl Writer {
             TagEnd::Link | TagEnd::Image => match self.links.pop().flatten() {
                 // Where it cannot be followed, the address stands beside the words.
                 Some(address) => {
-                    let _ = write!(self.out, " <code>{}</code>", escape(&address));
+                    let _ = write!(
+                        self.out,
+                        " <code>{}</code>",
+                        escape(&visible(&address, false))
+                    );
                     if tag == TagEnd::Image {
                         self.out.push_str("</span>");
                     }
@@ -259,6 +263,10 @@ mod tests {
                 "<p>a <code>data:text/html,x</code></p>",
             ),
             ("[a](//example.org)", "<p>a <code>//example.org</code></p>"),
+            (
+                "[a](&#x1b;javascript:x) ![b](&#x1b;c)",
+                "<p>a <code>␛javascript:x</code> <span class=\"picture\">b <code>␛c</code></span></p>",
+            ),
             (
                 "[a](https://e.org/\"onclick=\"x)",
                 "<p>[a](https://e.org/&quot;onclick=&quot;x)</p>",

@@ -36,6 +36,8 @@ pub(crate) struct Engine {
     pub(super) waker: Waker,
     pub(super) metrics: Arc<Metrics>,
     stopping: AtomicBool,
+    /// Held by what writes beside the others.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Engine {
@@ -69,6 +71,7 @@ impl Engine {
             waker,
             metrics,
             stopping: AtomicBool::new(false),
+            turn: Arc::default(),
         })
     }
 
@@ -85,6 +88,17 @@ impl Engine {
     pub(crate) async fn write(&self, ready: Ready, caller: Caller) -> Reply {
         self.on(&self.writes, move |inbox| ready(inbox, &caller))
             .await?()
+    }
+
+    /// Runs a request that writes in parts, each with a commit of its own. One at a time, so that threads are left for those who read.
+    pub(crate) async fn write_beside(&self, ready: Ready, caller: Caller) -> Reply {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let run = move |inbox: &Inbox| {
+            // Until it has ended, also when who asked has gone.
+            let _turn = turn;
+            ready(inbox, &caller)
+        };
+        self.on(&self.reads, run).await?()
     }
 
     /// Runs a request that reads.

@@ -7,7 +7,8 @@ use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use inbox_core::{Auth, Code, LeaseToken, Refusal, Scope, SessionId, Token};
+use inbox_core::sabotage::planted;
+use inbox_core::{AgentName, Auth, Code, LeaseToken, Refusal, Scope, SessionId, Token};
 use inbox_ops::{Caller, Effect, Identity};
 
 use super::console::{self, Asking, Live};
@@ -132,6 +133,7 @@ impl House {
         }
         let ready = (entry.read)(&body)?;
         let reply = match entry.effect {
+            Effect::Write if entry.is_long => self.engine.write_beside(ready, caller).await,
             Effect::Write => self.engine.write(ready, caller).await,
             Effect::Read | Effect::Wait => self.engine.read(ready, caller).await,
         };
@@ -220,8 +222,11 @@ impl House {
 fn caller(headers: &HeaderMap, token: &Token, entry: &Entry) -> Result<Caller, Refusal> {
     let named = |name: &'static str| one(headers, &HeaderName::from_static(name));
     let asked = named("inbox-agent")?;
+    let believed = asked.filter(|_| planted("sender_by_header"));
+    let believed = believed.map(str::parse::<AgentName>).transpose()?;
     if let Some(agent) = asked
         && agent != token.agent_id.as_str()
+        && believed.is_none()
     {
         return Err(Refusal::new(
             Code::NotAllowed,
@@ -237,13 +242,15 @@ fn caller(headers: &HeaderMap, token: &Token, entry: &Entry) -> Result<Caller, R
         Identity::Optional => entry.effect == Effect::Write || asked.is_some(),
         Identity::Ignored => false,
     };
-    let session = named("inbox-session")?;
-    let lease = named("inbox-lease")?;
+    let session = named("inbox-session")?.map(str::parse::<SessionId>);
+    let lease = named("inbox-lease")?.map(str::parse::<LeaseToken>);
     let key = named("idempotency-key")?;
+    // Where nobody is asked for, a session would be the only name there is, and it may be another's.
+    let is_asked_for = entry.identity != Identity::Ignored;
     Ok(Caller {
-        agent: is_known.then(|| token.agent_id.clone()),
-        session: session.map(str::parse::<SessionId>).transpose()?,
-        lease: lease.map(str::parse::<LeaseToken>).transpose()?,
+        agent: is_known.then(|| believed.unwrap_or_else(|| token.agent_id.clone())),
+        session: session.transpose()?.filter(|_| is_asked_for),
+        lease: lease.transpose()?.filter(|_| is_asked_for),
         key: key.map(str::parse).transpose()?,
         auth: Auth::Token,
         may_override: token.scopes.contains(&Scope::Override),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use inbox_core::sabotage::planted;
 use inbox_core::{Code, Refusal, Scope};
 use inbox_ops::{Answer, Caller, Effect, Identity, Inbox, Operation, Visitor, Waiting};
 use schemars::{Schema, SchemaGenerator};
@@ -28,6 +29,8 @@ pub(super) struct Entry {
     /// Its name in a path.
     pub(super) path: String,
     pub(super) effect: Effect,
+    /// Whether it writes in parts, beside the writes of others.
+    pub(super) is_long: bool,
     pub(super) identity: Identity,
     /// What a token must allow.
     pub(super) scope: Scope,
@@ -80,6 +83,7 @@ impl Table {
             name: O::NAME,
             path: O::NAME.replace(' ', "-"),
             effect: O::EFFECT,
+            is_long: O::IS_LONG,
             identity: O::IDENTITY,
             scope,
             read: read::<O>,
@@ -139,7 +143,14 @@ fn read<O: Operation>(body: &[u8]) -> Result<Ready, Refusal> {
 
 /// Writes an answer as every surface gives it.
 pub(super) fn write<A: Answer>(command: &str, answer: &A) -> Reply {
-    crate::envelope::answer(command, answer).map(String::into_bytes)
+    let text = crate::envelope::answer(command, answer)?;
+    if planted("null_left_out") {
+        let mut answer: serde_json::Map<_, serde_json::Value> =
+            serde_json::from_str(&text).map_err(crate::envelope::internal)?;
+        answer.retain(|_, value| !value.is_null());
+        return serde_json::to_vec(&answer).map_err(crate::envelope::internal);
+    }
+    Ok(text.into_bytes())
 }
 
 /// A refusal as every surface gives it.

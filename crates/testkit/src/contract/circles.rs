@@ -94,6 +94,29 @@ pub fn a_chain_of_messages_without_a_person_is_stopped(world: &World) {
     assert_eq!((said.message.hops, sent.message.hops), (0, 1));
 }
 
+pub fn a_ring_of_fifty_who_pass_mail_on_is_stopped(world: &World) {
+    const RING: i64 = 50;
+    let inbox = strict(world, |_| {});
+    let most = Config::default().guard.max_hops;
+    let name = |at: i64| format!("relay-{}", at % RING);
+    let mut passed = 0;
+    let refusal = loop {
+        let words = format!("lap {}", passed / RING);
+        let sent = letter(&[&name(passed + 1)], &words).run(&inbox, &by(&name(passed)));
+        match sent {
+            Err(refusal) => break refusal,
+            Ok(sent) => assert_eq!(sent.message.hops, passed),
+        }
+        passed += 1;
+        assert!(passed <= most + 1, "nobody stops them");
+        let read = Read::default().run(&inbox, &by(&name(passed)));
+        read.expect("a read");
+    };
+    assert_eq!(refusal.code, Code::LoopGuard);
+    assert_eq!(passed, most + 1, "some laps, and no more");
+    assert!(!world.unread(&by("operator")).is_empty(), "she is told");
+}
+
 pub fn saying_the_same_again_and_again_is_stopped(world: &World) {
     let inbox = strict(world, |guard| guard.max_repeats = 3);
     let same = letter(&["backend"], "are you there");

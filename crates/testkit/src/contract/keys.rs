@@ -1,10 +1,13 @@
 //! A retried command with the same key has one effect.
 
-use inbox_core::Code;
-use inbox_ops::{AgentAdd, Caller, Claim, Done, Send};
+use inbox_core::record::Millis;
+use inbox_core::{Code, ThreadId};
+use inbox_ops::{AgentAdd, Archive, Caller, Cancel, Claim, Config, Done, Operation, Send};
+use inbox_store::Location;
 
 use crate::desk::keyed;
-use crate::world::{World, by, code, task};
+use crate::sandbox::TempDir;
+use crate::world::{World, by, by_sql, code, task};
 
 pub fn a_keyed_retry_gives_the_first_answer_unchanged(world: &World) {
     let caller = keyed(&by("lead"), "k1");
@@ -50,6 +53,117 @@ pub fn a_keyed_write_is_remembered_before_there_is_any_mail(world: &World) {
     assert_eq!(first, serde_json::to_value(add()).ok());
     world.send("lead", "backend", "work");
     assert_eq!(first, serde_json::to_value(add()).ok());
+}
+
+/// In PostgreSQL, lets the next entry's key be after this one, whatever keys there are: of those who write at once one may have the
+/// smaller key and the later event.
+fn jump(world: &World, key: i64) {
+    if let Location::Postgres(_) = world.location() {
+        let text = format!("SELECT setval(pg_get_serial_sequence('entries', 'entry_no'), {key})");
+        by_sql(world.location(), &text);
+    }
+}
+
+/// Moves all that is over out of a store.
+fn archive(world: &World) -> i64 {
+    let folder = TempDir::new();
+    let config = Config {
+        folder: Some(folder.path().to_owned()),
+        ..Config::default()
+    };
+    let archive = Archive {
+        keep: Some(0),
+        ..Archive::default()
+    };
+    let inbox = world.another().with_config(config);
+    let moved = archive.run(&inbox, &by("lead")).expect("it archives");
+    moved.threads
+}
+
+fn cancel(world: &World, thread: ThreadId) {
+    let cancel = Cancel {
+        thread,
+        reason: None,
+    };
+    world.call("lead", &cancel).expect("it is open");
+}
+
+pub fn a_keyed_retry_after_its_thread_was_archived_gives_the_first_answer_unchanged(world: &World) {
+    let shown = |answer: &inbox_ops::Posted| serde_json::to_value(answer).expect("JSON");
+    let keys = ["k1", "k2", "k3"];
+    let send = |key: &str| {
+        let sent = world.call_as(&keyed(&by("lead"), key), &task("backend", key));
+        sent.expect("the first, or a retry")
+    };
+    // The later the event, the smaller the key.
+    jump(world, 5000);
+    world.send("lead", "backend", "before");
+    let first: Vec<_> = [4000, 3000, 2000]
+        .into_iter()
+        .zip(keys)
+        .map(|(key, name)| {
+            jump(world, key);
+            send(name)
+        })
+        .collect();
+    jump(world, 1000);
+    let add = AgentAdd {
+        slug: Some("critic".parse().expect("a good name")),
+        ..AgentAdd::default()
+    };
+    let add = || {
+        world
+            .call_as(&keyed(&by("lead"), "k4"), &add)
+            .expect("the first, or a retry")
+    };
+    let added = serde_json::to_value(add()).ok();
+    cancel(world, first[0].thread.thread_id);
+    cancel(world, first[1].thread.thread_id);
+    jump(world, 6000);
+    world.send("lead", "backend", "after");
+    for is_archived in [false, true] {
+        if is_archived {
+            assert_eq!(archive(world), 2);
+        }
+        for (key, first) in keys.into_iter().zip(&first) {
+            assert_eq!(shown(&send(key)), shown(first), "{key}, {is_archived}");
+        }
+        assert_eq!(serde_json::to_value(add()).ok(), added, "{is_archived}");
+    }
+    // What was repeated is no event.
+    assert_eq!(archive(world), 0);
+}
+
+pub fn what_is_written_after_an_archive_began_is_not_archived_by_it(world: &World) {
+    let early = world.send("lead", "backend", "early");
+    cancel(world, early);
+    let both = world.send("lead", "backend", "both");
+    cancel(world, both);
+    let store = world.inbox().store();
+    let settled = store.settle_keys().expect("it settles");
+    let reply = Send {
+        thread: Some(both),
+        summary: Some("one more".into()),
+        ..Send::default()
+    };
+    world
+        .call("lead", &reply)
+        .expect("a final thread takes mail");
+    let late = world.send("lead", "backend", "late");
+    cancel(world, late);
+    world.send("lead", "backend", "newest");
+    let archivable = |settled| {
+        let found = store.read(|tx| {
+            let before = Millis(tx.now().0 + 1);
+            Ok(tx.archivable(before, settled, None, 10)?)
+        });
+        let rows = found.expect("it reads");
+        let ids = rows.iter().map(|row| row.thread.thread_id);
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(archivable(settled), [early]);
+    let settled = store.settle_keys().expect("it settles");
+    assert_eq!(archivable(settled), [early, both, late]);
 }
 
 pub fn a_key_with_other_content_is_a_conflict(world: &World) {

@@ -501,3 +501,13 @@ pub fn an_update_can_start_block_and_start_again(world: &World) {
         assert_eq!((posted.thread.status, posted.message.kind), (left, kind));
     }
 }
+
+pub fn no_two_claims_have_the_same_secret(world: &World) {
+    let secret = |n| {
+        let thread = world.send("lead", "backend", &format!("work {n}"));
+        world.claim("backend", thread, 600).secret
+    };
+    let secrets: std::collections::BTreeSet<i64> = (0..32).map(secret).collect();
+    assert_eq!(secrets.len(), 32);
+    assert!(secrets.iter().all(|secret| *secret > 0), "it is printed");
+}

@@ -27,7 +27,7 @@ fn request<O: Operation>(fields: Value) -> O {
 
 /// In PostgreSQL, lets the next entry's number be another one than the next: writers that were refused leave
 /// gaps, and those that run at the same time other orders.
-fn jump(world: &World, number: i64) {
+pub(crate) fn jump(world: &World, number: i64) {
     if let Location::Postgres(url) = world.location() {
         let schema = url.split("schema=").nth(1).unwrap();
         let text = format!(

@@ -1,8 +1,10 @@
 //! `archive`: what is over leaves the store, is found, and comes back under no other id.
 
+mod killed;
+
 use serde_json::{Value, json};
 
-use super::desk::{Desk, ids, keys, nothing, said, text};
+use super::desk::{Desk, ids, keys, letter, nothing, said, text};
 
 const DAY: u32 = 86_400;
 
@@ -224,4 +226,51 @@ fn more_threads_than_one_batch_move_under_a_key_and_a_look_counts_them_all() {
     let all = desk.at(at, "archive --older-than-days 1 --key tidy").ok();
     assert_eq!(moved(&all), (250, 250));
     assert_eq!(ids(&desk.at(at, "list").ok()).len(), 1);
+}
+
+#[test]
+fn an_archive_of_many_batches_has_every_letter_once_and_leaves_nothing_of_them_behind() {
+    let desk = Desk::new();
+    let old = |n| {
+        let to = format!("w{}", n % 7);
+        letter(
+            n,
+            &json!({"recipient": to, "timestamp": "2029-09-01T09:00:00Z", "ttl_hours": 1}),
+        )
+    };
+    desk.file("old.jsonl", (0..1_300).map(old).collect::<String>());
+    desk.at(0, "import old.jsonl").ok();
+    desk.at(0, "send --from lead --to w1 --subject stays").ok();
+    assert_eq!(moved(&desk.at(DAY, "archive").ok()), (1_300, 1_300));
+    let kept = desk.content(".agents/archive/2029-09.jsonl");
+    let lines: std::collections::BTreeSet<&str> = kept.lines().collect();
+    assert_eq!((lines.len(), kept.lines().count()), (1_300, 1_300));
+    let store = inbox_store::Store::open(&inbox_store::Location::File(desk.inbox.store()));
+    let left = |table: &str| {
+        let query = format!("SELECT count(*) FROM {table}");
+        let rows = store.as_ref().unwrap().look(&query).unwrap();
+        rows[0][0].clone().unwrap()
+    };
+    for table in ["threads", "recipients", "deliveries"] {
+        assert_eq!(left(table), "1", "{table}");
+    }
+    desk.at(DAY, "doctor").ok();
+}
+
+#[test]
+fn of_two_archives_at_once_the_second_is_told_and_moves_nothing() {
+    let desk = Desk::new();
+    ended(&desk, 0, "old");
+    ended(&desk, 0, "newest");
+    let folder = desk.inbox.folder().join(".agents/archive");
+    std::fs::create_dir(&folder).unwrap();
+    let other = inbox_store::private::lock_folder(&folder).unwrap().unwrap();
+    let refused = desk.at(DAY, "archive --keep 0").refused(50, "storage");
+    assert!(
+        said(&refused["error"]).contains("another inbox archive"),
+        "{refused}"
+    );
+    assert_eq!(ids(&desk.at(DAY, "list").ok()).len(), 2);
+    drop(other);
+    assert_eq!(moved(&desk.at(DAY, "archive --keep 0").ok()).0, 1);
 }

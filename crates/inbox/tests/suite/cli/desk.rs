@@ -7,7 +7,7 @@ use std::process::Child;
 
 pub(super) use inbox_testkit::sandbox::words;
 use inbox_testkit::sandbox::{Outcome, Sandbox, finish};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::INBOX;
 
@@ -247,6 +247,23 @@ pub(super) fn text(value: &Value) -> String {
 pub(super) fn said(error: &Value) -> String {
     let hint = error["hint"].as_str().unwrap_or_default();
     format!("{} ({hint})", text(&error["message"]))
+}
+
+/// The id of a letter in a mailbox.
+pub(super) fn letter_id(n: usize) -> String {
+    format!("00000000-0000-4000-8000-{n:012}")
+}
+
+/// A line of an agent mailbox: letter `n`, with what it has beside the usual.
+pub(super) fn letter(n: usize, more: &Value) -> String {
+    let mut line = json!({
+        "id": letter_id(n), "sender": "lead", "recipient": "w", "timestamp": "2026-09-01T09:00:00Z",
+        "content": format!("letter {n}"), "thread": null, "ttl_hours": null, "read_by": [],
+    });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        line[name] = value.clone();
+    }
+    format!("{line}\n")
 }
 
 /// The summaries of an answer's messages.

@@ -2,7 +2,15 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use inbox_ops::{Operation, Send};
+use inbox_testkit::sandbox::{Sandbox, words};
+use inbox_torture::child::{Leashed, ends};
+use inbox_torture::ground::{caller, inbox};
+
 use super::desk::{Desk, ids, keys, text};
+use crate::INBOX;
 
 #[test]
 fn doctor_checks_a_sound_store_and_exits_0() {
@@ -123,4 +131,34 @@ fn a_backup_is_a_whole_store_and_never_overwrites() {
             .all(|name| !name.to_string_lossy().contains("new")),
         "{left:?}"
     );
+}
+
+#[test]
+fn a_store_that_is_always_written_to_is_copied_all_the_same() {
+    let sandbox = Sandbox::in_memory(INBOX);
+    let large = sandbox.folder().join("large.txt");
+    std::fs::write(&large, "large ".repeat(170_000)).unwrap();
+    for _ in 0..16 {
+        sandbox.ok("send --from lead --to crew --subject large --body-file large.txt");
+    }
+    let store = inbox_store::Location::File(sandbox.store());
+    let inbox = inbox(inbox_store::Store::open(&store).unwrap());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let lead = caller("lead").unwrap();
+            while !is_over.load(Ordering::SeqCst) {
+                let send = Send {
+                    to: vec!["crew".parse().unwrap()],
+                    subject: Some("small".to_owned()),
+                    ..Send::default()
+                };
+                send.run(&inbox, &lead).unwrap();
+            }
+        });
+        let copied = ends(Leashed(sandbox.spawn(words("backup --to copy.db"))));
+        is_over.store(true, Ordering::SeqCst);
+        copied.unwrap().ok().unwrap();
+    });
+    sandbox.ok("doctor --db copy.db");
 }

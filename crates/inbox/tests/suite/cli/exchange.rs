@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, keys, said, summaries, text};
+use super::desk::{Desk, keys, letter, letter_id, said, summaries, text};
 use crate::root;
 
 const MAILBOX: &str = "agent-mailbox.jsonl";
@@ -385,4 +385,48 @@ fn files_stay_in_step_with_a_store_and_survive_a_kill_and_a_cut_line() {
     assert_eq!(whole.lines().count(), 4, "the cut line stands by itself");
     assert_eq!(uids(&mailbox).len(), 3);
     two.ok("doctor");
+}
+
+#[test]
+fn an_import_that_is_killed_halfway_goes_on_and_keeps_its_threads_together() {
+    const ALL: usize = 1_300;
+    let one = |n: usize| {
+        let first = (n % 600 == 7 && n > 7).then(|| letter_id(7));
+        letter(n, &json!({ "thread": first }))
+    };
+    let desk = Desk::new();
+    desk.file("old.jsonl", (0..ALL).map(one).collect::<String>());
+    // The second of its commits is on disk, and nobody is told.
+    let died = desk.with(&[("INBOX_FAIL_POINT", "4:2")], "import old.jsonl");
+    assert_eq!(died.code, -1, "{died}");
+    let count = |answer: &Value, what: &str| answer[what].as_u64().unwrap();
+    let again = desk.ok("import old.jsonl");
+    let (known, added) = (count(&again, "known"), count(&again, "added"));
+    assert!(
+        known > 0 && added > 0,
+        "others can write in between: {again}"
+    );
+    assert_eq!(known + added, ALL as u64);
+    let together = summaries(&desk.ok("show --thread thr_8"));
+    assert_eq!(together, ["letter 7", "letter 607", "letter 1207"]);
+    assert_eq!(count(&desk.ok("import old.jsonl"), "known"), ALL as u64);
+    desk.ok("doctor");
+}
+
+#[test]
+fn an_import_with_a_key_is_one_change() {
+    let desk = Desk::new();
+    desk.file(
+        "old.jsonl",
+        (0..1_300)
+            .map(|n| letter(n, &json!({})))
+            .collect::<String>(),
+    );
+    let line = "import old.jsonl --agent lead --key once";
+    let died = desk.with(&[("INBOX_FAIL_POINT", "3")], line);
+    assert_eq!(died.code, -1, "{died}");
+    assert_eq!(desk.ok("list")["threads"], json!([]));
+    let first = desk.ok(line);
+    assert_eq!(first["added"], 1_300);
+    assert_eq!(desk.ok(line), first);
 }

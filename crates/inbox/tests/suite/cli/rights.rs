@@ -245,6 +245,17 @@ fn within_an_operation_the_path_is_pinned_and_nothing_waits_for_ever() {
     assert_eq!(loose, "", "functions without a path of their own");
 }
 
+/// The seconds that a text tells of after these words.
+#[track_caller]
+fn seconds(text: &str, words: &str) -> u64 {
+    let after = text.split_once(words).unwrap_or_else(|| panic!("{text}")).1;
+    after.split(' ').next().unwrap().parse().unwrap()
+}
+
+fn checks_of(answer: &serde_json::Value) -> &[serde_json::Value] {
+    answer["checks"].as_array().expect("checks")
+}
+
 #[test]
 fn a_lock_that_another_program_holds_ends_in_a_refusal_that_says_what_to_do() {
     let (desk, schema) = store();
@@ -255,11 +266,19 @@ fn a_lock_that_another_program_holds_ends_in_a_refusal_that_says_what_to_do() {
         .spawn()
         .expect("psql starts");
     let mut input = holder.stdin.take().unwrap();
-    writeln!(input, "BEGIN; LOCK TABLE {schema}.threads;\n\\echo locked").unwrap();
-    let mut line = String::new();
+    writeln!(
+        input,
+        "SELECT pg_backend_pid();\nBEGIN; SAVEPOINT one; LOCK TABLE {schema}.threads;\n\\echo locked"
+    )
+    .unwrap();
     let mut output = BufReader::new(holder.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
-    assert_eq!(line, "locked\n");
+    let mut next = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    };
+    let process = next();
+    assert_eq!(next(), "locked");
     let refused = desk
         .run("send --from lead --to backend --subject Held --key k1")
         .refused(50, "storage");
@@ -267,6 +286,19 @@ fn a_lock_that_another_program_holds_ends_in_a_refusal_that_says_what_to_do() {
     assert!(said(error).contains("lock timeout"), "{error}");
     assert!(text(&error["hint"]).contains("inbox doctor"), "{error}");
     assert!(text(&error["hint"]).contains("--key"), "{error}");
+    // It says for whom it waited, and doctor says the same for as long as that one goes on.
+    let who = format!("server process {process} of app, in a transaction for ");
+    assert!(seconds(&said(error), &who) >= 5, "{error}");
+    writeln!(input, "ROLLBACK TO one;\n\\echo unlocked").unwrap();
+    assert_eq!(next(), "unlocked");
+    let checked = desk.ok("doctor");
+    let checks = checks_of(&checked);
+    let holder_of = checks.iter().find(|check| check["name"] == "lock_holder");
+    let found = holder_of.unwrap_or_else(|| panic!("{checked}"));
+    assert_eq!(found["status"], "warning", "{found}");
+    assert!(seconds(&text(&found["message"]), &who) >= 10, "{found}");
+    let hint = text(&found["hint"]);
+    assert!(hint.contains("pg_terminate_backend"), "{found}");
     drop(input);
     assert!(holder.wait().unwrap().success());
     // The same again, once the lock is gone: one effect.

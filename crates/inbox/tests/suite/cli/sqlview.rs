@@ -25,6 +25,26 @@ pub(super) const COLUMNS: [&str; 14] = [
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
 #[test]
+fn what_was_inserted_is_taken_in_once_wherever_who_takes_it_in_dies() {
+    both(|table| {
+        for point in inbox_torture::points::WRITES {
+            let subject = format!("{point:?}");
+            table.insert(&subject, "", "");
+            let number = (point as u32).to_string();
+            let died = table.desk.with(&[("INBOX_FAIL_POINT", &number)], "list");
+            assert_eq!(died.code, -1, "{point:?}: {died}");
+            let listed = table.desk.ok("list");
+            let threads = listed["threads"].as_array().unwrap().iter();
+            let found = threads.filter(|thread| thread["subject"] == subject.as_str());
+            assert_eq!(found.count(), 1, "{point:?}: {listed}");
+            let shown = format!("SELECT count(*) FROM inbox WHERE subject = '{subject}'");
+            assert_eq!(table.get(&shown), "1", "{point:?}");
+        }
+        assert!(table.letters().is_empty());
+    });
+}
+
+#[test]
 fn the_view_has_the_tables_columns_in_their_order() {
     let table = Table::of_sqlite();
     let Client::File(client) = &table.client else {

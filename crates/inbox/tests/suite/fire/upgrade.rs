@@ -1,6 +1,7 @@
 //! Stores of older schemas in PostgreSQL: they are brought up to date while others read, and whoever is
 //! killed on the way leaves a step done or not begun.
 
+mod beside;
 mod killed;
 
 use std::path::Path;
@@ -26,11 +27,31 @@ struct Old {
     version: i64,
     /// What programs saw of it then.
     seen: Value,
+    /// What puts its rows there.
+    rows: String,
 }
 
 impl Old {
     /// The store of this schema that is kept.
     fn of(version: i64) -> Self {
+        let mut old = Old::empty(version);
+        let database = std::env::temp_dir().join(format!("{}.db", old.schema));
+        old::lay_down(version, &database);
+        old.rows = old.rows_of(&database);
+        std::fs::remove_file(&database).unwrap();
+        old.psql(&old.rows);
+        old
+    }
+
+    /// The same once more.
+    fn again(&self) -> Self {
+        let mut old = Old::empty(self.version);
+        old.rows.clone_from(&self.rows);
+        old.psql(&old.rows);
+        old
+    }
+
+    fn empty(version: i64) -> Self {
         let url = shared().fresh_url();
         let schema = url.rsplit('=').next().unwrap().to_owned();
         let old = Old {
@@ -38,18 +59,13 @@ impl Old {
             schema,
             version,
             seen: old::seen(version),
+            rows: String::new(),
         };
         shared().psql(&format!("CREATE SCHEMA {}", old.schema));
-        for step in sql::MIGRATIONS
-            .iter()
-            .take_while(|step| step.version <= version)
-        {
-            old.psql(step.postgres);
-        }
-        let database = std::env::temp_dir().join(format!("{}.db", old.schema));
-        old::lay_down(version, &database);
-        old.fill(&database);
-        std::fs::remove_file(&database).unwrap();
+        let steps = sql::MIGRATIONS.iter();
+        let steps = steps.take_while(|step| step.version <= version);
+        let made: Vec<_> = steps.map(|step| step.postgres).collect();
+        old.psql(&made.join(";\n"));
         old
     }
 
@@ -60,25 +76,27 @@ impl Old {
         ))
     }
 
-    /// Copies the rows, table by table, and gives events the numbers that a file has by itself.
-    fn fill(&self, database: &Path) {
+    /// What copies the rows, table by table, and gives events the numbers that a file has by itself.
+    fn rows_of(&self, database: &Path) -> String {
         let file = reader(database);
         let tables =
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+        let columns = self.psql(&format!(
+            "SELECT table_name || '.' || column_name FROM information_schema.columns
+              WHERE table_schema = '{}' ORDER BY table_name, ordinal_position",
+            self.schema
+        ));
         let mut copy = "SET session_replication_role = replica;\n".to_owned();
         for row in rows(&file, tables) {
             let table = row.trim_matches('|');
-            let columns = self.psql(&format!(
-                "SELECT column_name FROM information_schema.columns
-                  WHERE table_schema = '{}' AND table_name = '{table}' ORDER BY ordinal_position",
-                self.schema
-            ));
             let known = rows(
                 &file,
                 &format!("SELECT name FROM pragma_table_info('{table}')"),
             );
             let shared: Vec<_> = columns
                 .lines()
+                .filter_map(|line| line.split_once('.').filter(|(of, _)| *of == table))
+                .map(|(_, column)| column)
                 .filter(|column| known.contains(&format!("|{column}|")))
                 .collect();
             if shared.is_empty() || table == "meta" {
@@ -115,7 +133,7 @@ impl Old {
         );
         // As those that tests make, so that the program takes it for one of them.
         copy += "INSERT INTO meta (name, value) VALUES ('purpose', 'test');\n";
-        self.psql(&copy);
+        copy
     }
 
     fn location(&self) -> Location {

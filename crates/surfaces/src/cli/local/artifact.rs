@@ -1,46 +1,19 @@
 //! What is found at an artifact's path.
 
-use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
+use inbox_core::limit;
+use inbox_store::private;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// The path as it was given; size, hash and media type when it is a readable regular file.
 pub(crate) fn describe(path: &str) -> Value {
-    match read(Path::new(path)) {
-        Some((size, sha256)) => {
+    match private::measure(Path::new(path), limit::ARTIFACT) {
+        Ok((size, sha256)) => {
             json!({ "path": path, "size": size, "sha256": sha256, "media_type": media_type(path) })
         }
-        None => json!({ "path": path }),
+        Err(_) => json!({ "path": path }),
     }
-}
-
-fn read(path: &Path) -> Option<(u64, String)> {
-    // Asked before opening: opening a pipe would block, and a device may do anything.
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut file = File::open(path).ok()?;
-    let mut hash = Sha256::new();
-    let mut size = 0;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).ok()? {
-            0 => break,
-            read => {
-                hash.update(&buffer[..read]);
-                size += read as u64;
-            }
-        }
-    }
-    let hex = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Some((size, hex))
 }
 
 /// The media type by the file's name: what agents hand each other.

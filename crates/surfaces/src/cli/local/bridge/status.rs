@@ -135,7 +135,7 @@ fn page(standing: &Standing, backlogs: &[TopicBacklog], stuck: &[Stuck]) -> Page
     }
     if standing.floods > 0 {
         page = page.line(format!(
-            "{} more of payers who write too many",
+            "{} more counted and not kept, of payers who write too many or where too many write",
             standing.floods
         ));
     }

@@ -39,6 +39,28 @@ pub(super) enum Found {
     Aside,
 }
 
+impl Found {
+    fn at(inbox: &Inbox, caller: &Caller) -> Result<Self, Refusal> {
+        let row = match &caller.session {
+            Some(id) => inbox.store().read(|tx| Ok(tx.session(id)?))?,
+            None => None,
+        };
+        match row.map(|row| (row.set_state, row.session.state)) {
+            None | Some((SessionState::Dead, _)) => return Ok(Found::Ended),
+            Some((SessionState::Frozen, _)) => return Ok(Found::Aside),
+            // The machine slept: its client is there, or nobody would look.
+            Some((SessionState::Alive, SessionState::Dead)) => inbox.beat(caller)?,
+            Some((SessionState::Alive, _)) => {}
+        }
+        Ok(Found::Mail(Woken::look().run(inbox, caller)?))
+    }
+
+    /// Whether the session is there and has nothing to be told of.
+    fn is_nothing(&self) -> bool {
+        matches!(self, Found::Mail(found) if found.headers.is_empty())
+    }
+}
+
 impl Desk {
     /// Opens it, as soon as the session has begun; nothing when the client ends before.
     pub(super) fn open(
@@ -89,20 +111,7 @@ impl Desk {
     /// Looks whether there is anything.
     pub(super) fn look(&self) -> Result<Found, Refusal> {
         match self {
-            Desk::Here { inbox, caller, .. } => {
-                let row = match &caller.session {
-                    Some(id) => inbox.store().read(|tx| Ok(tx.session(id)?))?,
-                    None => None,
-                };
-                match row.map(|row| (row.set_state, row.session.state)) {
-                    None | Some((SessionState::Dead, _)) => return Ok(Found::Ended),
-                    Some((SessionState::Frozen, _)) => return Ok(Found::Aside),
-                    // The machine slept: its client is there, or nobody would look.
-                    Some((SessionState::Alive, SessionState::Dead)) => inbox.beat(caller)?,
-                    Some((SessionState::Alive, _)) => {}
-                }
-                Ok(Found::Mail(Woken::look().run(inbox, caller)?))
-            }
+            Desk::Here { inbox, caller, .. } => Found::at(inbox, caller),
             Desk::There { far, caller } => Ok(Found::Mail(far.call(&Woken::look(), caller)?)),
         }
     }
@@ -134,7 +143,7 @@ impl Desk {
                 listener.rearm();
                 let mark = inbox.store().change_mark();
                 // What came between the look and the ring is seen by a look after the bell was noted.
-                if !Woken::look().run(inbox, caller)?.headers.is_empty() {
+                if !Found::at(inbox, caller)?.is_nothing() {
                     return Ok(());
                 }
                 let until = Instant::now() + UNATTENDED;
@@ -162,5 +171,51 @@ impl Desk {
                 far::until_over(far, &request, caller, |_, _| Ok(false))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use inbox_ops::{SessionEnd, SessionStart};
+    use inbox_store::{Location, Store};
+
+    use super::super::super::setup::Client;
+    use super::*;
+
+    #[test]
+    fn a_session_that_ended_before_the_bell_was_heard_is_not_waited_for() {
+        let name = format!("inbox-desk-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let location = Location::File(folder.join("store.db"));
+        Store::init(&location).unwrap();
+        let inbox = Inbox::new(Store::open(&location).unwrap());
+        let caller = Caller {
+            session: Some("s-1".parse().unwrap()),
+            ..Caller::local(Some("quinn".parse().unwrap()))
+        };
+        SessionStart::default().run(&inbox, &caller).unwrap();
+        let mut desk = Desk::Here {
+            inbox: Box::new(Inbox::new(Store::open(&location).unwrap())),
+            caller: caller.clone(),
+            beats: wait::Beats::default(),
+        };
+        let Ok(Found::Mail(found)) = desk.look() else {
+            panic!("it has begun");
+        };
+        SessionEnd::default().run(&inbox, &caller).unwrap();
+        // A client that lives as long as this process, which would be waited for.
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let life = Life::begin(Client::Codex, Some(own)).unwrap();
+        let (tell, over) = channel();
+        std::thread::spawn(move || {
+            desk.wait(&found, true, &life).unwrap();
+            tell.send(matches!(desk.look(), Ok(Found::Ended))).unwrap();
+        });
+        let outcome = over.recv_timeout(Duration::from_mins(1));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(outcome, Ok(true));
     }
 }
