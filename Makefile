@@ -23,6 +23,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 test:
 	@scripts/ensure-postgres
 	@scripts/ensure-browser
+	@scripts/ensure-image
 	cargo test --locked --workspace
 
 # The real Claude Code and Codex from npm, in a terminal and a network of their own with a stand-in for their model: what a
@@ -48,8 +49,7 @@ check:
 # Writes docs/reference/, definitions/wire/ and golden texts, and refreshes the transcripts of README.md and
 # docs/guide/.
 docs:
-	INBOX_WRITE_DOCS=1 cargo test --locked --package inbox --test suite -- reference:: guide::
-	INBOX_WRITE_DOCS=1 cargo test --locked --package inbox-wire --test suite -- schema:: prompt:: vectors::
+	INBOX_WRITE_DOCS=1 cargo test --locked --workspace --test suite -- reference:: guide:: security::threats:: schema:: prompt:: vectors::
 
 # Plants each bug in a build of its own and requires its checkers to fail.
 sabotage:

@@ -3,6 +3,7 @@
 
 mod disk;
 mod foreign;
+mod limits;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

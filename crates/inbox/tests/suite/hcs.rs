@@ -1,6 +1,7 @@
 //! `inbox hcs …` on a devnet of its own: what a person and a script see.
 
 mod provision;
+mod rewound;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};

@@ -433,3 +433,34 @@ fn cargo_deny_allows_the_licences_of_the_house() {
     let allowed: Vec<_> = list.split('"').skip(1).step_by(2).collect();
     assert_eq!(allowed, LICENCES);
 }
+
+#[test]
+fn every_package_is_of_the_registry_with_its_sum_and_none_is_banned() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let deny = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let bans = deny.split("\n[bans]").nth(1).unwrap();
+    let banned = bans.split("{ name = \"").skip(1);
+    let banned: Vec<&str> = banned.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(banned.contains(&"openssl-sys"), "{banned:?}");
+    let line = |package: &str, name: &str| {
+        let line = package.lines().find_map(|line| line.strip_prefix(name));
+        line.map(str::to_owned)
+    };
+    let mut sources = BTreeSet::new();
+    for package in lock.split("[[package]]\n").skip(1) {
+        let name = line(package, "name = ").unwrap();
+        let name = name.trim_matches('"');
+        assert!(!banned.contains(&name), "{name} is banned by deny.toml");
+        if name != "inbox" && !name.starts_with("inbox-") {
+            sources.insert(line(package, "source = ").unwrap_or_default());
+            assert!(line(package, "checksum = ").is_some(), "{name} has no sum");
+        }
+    }
+    let sources: Vec<String> = sources.into_iter().collect();
+    assert_eq!(
+        sources.len(),
+        1,
+        "one registry, and nothing else: {sources:?}"
+    );
+    assert!(sources[0].starts_with("\"registry+"), "{sources:?}");
+}

@@ -69,6 +69,13 @@ fn alone() -> &'static Path {
     })
 }
 
+/// What every package has for shells, and a part of each.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash-completion/completions/inbox", "wait-reply"),
+    ("zsh/vendor-completions/_inbox", "#compdef inbox"),
+    ("fish/vendor_completions.d/inbox.fish", "complete -c inbox"),
+];
+
 /// Makes a package of the binary; what the script says is where it is.
 fn package(binary: &Path, out: &Path, what: &str) -> PathBuf {
     let mut script = Command::new(root().join("scripts/package"));
@@ -110,16 +117,13 @@ fn the_debian_package_is_installed_plays_the_story_and_is_gone_without_a_trace()
     let mut story = Command::new(root().join("scripts/story"));
     run(story.env("INBOX_BINARY", &installed));
 
-    for (file, part) in [
-        ("bash-completion/completions/inbox", "wait-reply"),
-        ("zsh/vendor-completions/_inbox", "#compdef inbox"),
-        ("fish/vendor_completions.d/inbox.fish", "complete -c inbox"),
+    for (file, part) in COMPLETIONS.into_iter().chain([
         ("doc/inbox/copyright", "Permission is hereby granted"),
         ("doc/inbox/LICENSE-APACHE", "Apache License"),
         ("doc/inbox/README.md", "durable inbox"),
         ("doc/inbox/docs/guide/first-thread.md", "inbox claim"),
         ("doc/inbox/definitions/inbox.example.toml", "[guard]"),
-    ] {
+    ]) {
         let text = String::from_utf8(read(&usr.join("share").join(file))).expect("text");
         assert!(text.contains(part), "{file} lacks {part}");
     }
@@ -232,6 +236,12 @@ fn within(image: &Path, args: &[&str], variables: &[(&str, &str)]) -> Command {
 fn the_image_needs_nothing_and_keeps_its_store_in_the_volume() {
     let out = TempDir::in_memory();
     let image = package(alone(), out.path(), "image");
+    let share = image.join("root/usr/share");
+    for (file, part) in COMPLETIONS {
+        let text = String::from_utf8(read(&share.join(file))).expect("text");
+        assert!(text.contains(part), "{file} lacks {part}");
+    }
+    assert!(share.join("man/man1/inbox-wait-reply.1.gz").exists());
     std::fs::create_dir(image.join("root/dev")).unwrap();
     run(&mut within(&image, &["init"], &[]));
     let send = [
@@ -277,6 +287,55 @@ fn the_image_needs_nothing_and_keeps_its_store_in_the_volume() {
     ] {
         assert!(recipe.lines().any(|found| found == line), "{line}");
     }
+}
+
+#[test]
+fn the_image_is_built_of_its_containerfile_and_runs_as_its_own_user() {
+    let out = TempDir::new();
+    let image = package(alone(), out.path(), "image");
+    let buildah = |args: &[&str]| {
+        let mut buildah = Command::new("buildah");
+        // Its store is the test's own, and nothing of a kernel's is needed but a folder.
+        for (flag, folder) in [("--root", "images"), ("--runroot", "running")] {
+            buildah.arg(flag).arg(out.path().join(folder));
+        }
+        buildah.args(["--storage-driver", "vfs"]).args(args);
+        run(buildah.stdin(Stdio::null()))
+    };
+    let recipe = image.display().to_string();
+    buildah(&["build", "--isolation", "chroot", "--tag", "inbox", &recipe]);
+    let facts: Value =
+        serde_json::from_str(&buildah(&["inspect", "--type", "image", "inbox"])).unwrap();
+    let config = &facts["OCIv1"]["config"];
+    assert_eq!(config["Entrypoint"][0], "/usr/bin/inbox");
+    assert_eq!(config["User"], "65532:65532");
+    let container = buildah(&["from", "localhost/inbox"]);
+    let within = |args: &[&str]| {
+        let start = [
+            "run",
+            "--isolation",
+            "chroot",
+            container.trim(),
+            "--",
+            "/usr/bin/inbox",
+        ];
+        buildah(&[&start, args].concat())
+    };
+    within(&["init"]);
+    within(&[
+        "send",
+        "--from",
+        "lead",
+        "--to",
+        "backend",
+        "--subject",
+        "Hello",
+    ]);
+    let listed = within(&["list", "--json"]);
+    assert!(listed.contains("Hello"), "{listed}");
+    within(&["doctor"]);
+    buildah(&["rm", "--all"]);
+    buildah(&["rmi", "--all"]);
 }
 
 #[test]

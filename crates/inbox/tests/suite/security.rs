@@ -2,7 +2,7 @@
 
 mod answers;
 mod bodies;
-mod canary;
+pub(crate) mod canary;
 mod files;
 mod modes;
 mod paths;

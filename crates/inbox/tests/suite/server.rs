@@ -6,13 +6,14 @@ mod fault;
 mod gate;
 mod ledger;
 mod load;
+mod long;
 mod mcp;
 mod notices;
 mod pages;
 mod parity;
 pub(crate) mod raw;
 mod secrets;
-mod spoof;
+pub(crate) mod spoof;
 mod stop;
 
 use std::process::{Child, Command, Stdio};

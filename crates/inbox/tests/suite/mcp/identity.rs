@@ -5,6 +5,8 @@ use serde_json::json;
 
 use super::client::Client;
 use crate::INBOX;
+use crate::security::canary::paths::TOOLS;
+use crate::server::spoof::OTHERS;
 
 fn server(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Client {
     let mut client = Client::raw(sandbox, &["mcp"], variables);
@@ -49,6 +51,49 @@ fn the_sender_is_who_the_server_was_started_for() {
     let threads = sandbox.ok("list")["threads"].clone();
     assert_eq!(threads.as_array().map(Vec::len), Some(2));
     assert_eq!(threads[0]["status"], "pending");
+}
+
+/// Where a caller may be named besides.
+const FIELDS: [&str; 8] = [
+    "from", "agent", "agent_id", "sender", "caller", "session", "auth", "verified",
+];
+
+#[test]
+fn no_tool_takes_anothers_name_in_any_argument() {
+    let sandbox = Sandbox::in_memory(INBOX);
+    sandbox.ok("agent add pia --kind human");
+    sandbox.ok("send --from ada --to quinn --subject Work");
+    let before = sandbox.ok("watch --after-event 0 --timeout-seconds 0")["events"].clone();
+    let mut quinn = Client::start(&sandbox, "quinn");
+    let id = quinn.request("tools/list", &json!({}));
+    let listed = quinn.end(id)["tools"].clone();
+    let listed: Vec<_> = listed.as_array().expect("tools").iter().collect();
+    assert_eq!(listed.len(), TOOLS.len());
+    for tool in listed {
+        let tool = tool["name"].as_str().expect("a name");
+        let known = TOOLS.iter().find(|(known, _)| *known == tool);
+        let (_, arguments) = known.unwrap_or_else(|| panic!("add {tool} to TOOLS"));
+        let arguments = arguments.replace("HELD", "thr_1");
+        let arguments: serde_json::Value = serde_json::from_str(&arguments).expect("JSON");
+        for other in OTHERS {
+            for field in FIELDS.into_iter().chain(["from_agent"]) {
+                // There it says whose threads are wanted, and not who asks.
+                if (tool, field) == ("show_threads", "agent") {
+                    continue;
+                }
+                let mut spoofed = arguments.clone();
+                spoofed[field] = other.into();
+                let refused = quinn.call(tool, &spoofed);
+                let code = refused["error"]["code"].as_str().unwrap_or_default();
+                let is_refused = matches!(code, "not_allowed" | "invalid_input");
+                assert!(is_refused, "{tool} {field} {other:?}: {refused}");
+            }
+        }
+    }
+    assert_eq!(
+        sandbox.ok("watch --after-event 0 --timeout-seconds 0")["events"].clone(),
+        before
+    );
 }
 
 #[test]

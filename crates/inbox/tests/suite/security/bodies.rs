@@ -113,7 +113,8 @@ fn what_is_no_request_is_refused_by_every_operation_and_the_next_is_served() {
             refused += 1;
         }
     }
-    assert!(refused >= BODIES.len() * OPERATIONS.len() - 6, "{refused}");
+    // Those that ask for everything are made up for by what is too deep.
+    assert!(refused >= BODIES.len() * OPERATIONS.len(), "{refused}");
     assert_eq!(served.desk.ok("list")["threads"], json!([]));
 
     let valid = [

@@ -5,7 +5,7 @@
 mod ears;
 mod ledger;
 mod mistakes;
-mod paths;
+pub(crate) mod paths;
 mod person;
 mod player;
 mod routes;

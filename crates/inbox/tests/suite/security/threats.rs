@@ -1,20 +1,33 @@
 //! The threat model as a table: each attack, what stands against it, which tests hold that, and how many cases they have.
 //!
 //! A count is never written by hand: it is the length of a list or a constant in the source of the test, which the test itself is
-//! held to. Random cases come on top, and are not counted.
+//! held to. What dice draw is shown and not counted, nor is what is let in beside what is refused.
 
+mod source;
 mod table;
 
 use std::collections::BTreeSet;
 
+use self::source::{counted, reach};
 use self::table::threats;
 use crate::{check_document, root};
 
 /// How many distinct cases there must be in all.
 const CASES: usize = 2500;
 
-/// A test, the file that has it, and the lists and constants whose product is its cases; none where it has no table.
-struct Held(&'static str, &'static str, &'static [&'static str]);
+/// A test, the file that has it, and what its cases are.
+struct Held(&'static str, &'static str, Cases);
+
+/// Where the number of a test's cases comes from.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cases {
+    /// It has no table.
+    Untold,
+    /// The lists and constants whose product is what it tries, each of them one that must be refused.
+    Of(&'static [&'static str]),
+    /// The constant that says how many dice draw.
+    Drawn(&'static str),
+}
 
 struct Threat {
     number: usize,
@@ -34,43 +47,30 @@ fn path(file: &str) -> String {
     }
 }
 
-/// The number that a constant has, or the length that a list has, by the words of the source.
-fn counted(source: &str, name: &str, file: &str) -> usize {
-    let definition = source.split(&format!("const {name}: ")).nth(1);
-    let definition = definition.unwrap_or_else(|| panic!("{file} has no {name}"));
-    let (kind, value) = definition.split_once(" = ").expect("it has a value");
-    let digits = if kind.starts_with('[') {
-        kind.rsplit_once("; ")
-            .expect("it has a length")
-            .1
-            .trim_end_matches(']')
-    } else {
-        assert!(
-            ["usize", "u32"].contains(&kind),
-            "{file}: {name} is a {kind}"
-        );
-        value.split(';').next().expect("it ends")
-    };
-    let number = digits.trim().replace('_', "").parse();
-    let uses = source.matches(name).count();
-    assert!(uses > 1, "{file}: nothing is held to {name}");
-    number.unwrap_or_else(|_| panic!("{file}: {name} is {digits}"))
-}
-
-/// How many cases a test has, which is there.
-fn cases(held: &Held) -> Option<usize> {
-    let Held(file, test, names) = held;
+/// What is shown of a test's cases, and how many of them count.
+fn cases(held: &Held) -> (String, usize) {
+    let Held(file, test, cases) = held;
     let file = path(file);
     let source = std::fs::read_to_string(root().join(&file))
         .unwrap_or_else(|error| panic!("{file}: {error}"));
-    let is_there =
-        source.contains(&format!("fn {test}(")) || source.lines().any(|line| line.trim() == *test);
-    assert!(is_there, "{file} has no test {test}");
-    let product = names
-        .iter()
-        .map(|name| counted(&source, name, &file))
-        .product();
-    (!names.is_empty()).then_some(product)
+    let Some(reach) = reach(&source, test) else {
+        panic!("{file} has no test {test}");
+    };
+    let count = |name: &str| {
+        counted(&source, &reach, name).unwrap_or_else(|problem| panic!("{file}: {problem}"))
+    };
+    // What throws dice in a test of its own draws its cases.
+    let draws = reach.iter().any(|body| body.contains("Dice::new("));
+    match cases {
+        Cases::Untold => (String::new(), 0),
+        Cases::Of(names) => {
+            let is_listed = names.iter().all(|name| source::is_list(&source, name));
+            assert!(!draws || is_listed, "{file}: {test} draws its cases");
+            let product = names.iter().map(|name| count(name)).product();
+            (format!("{product}"), product)
+        }
+        Cases::Drawn(name) => (format!("{} drawn", count(name)), 0),
+    }
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn every_threat_has_its_tests_and_there_are_enough_cases() {
     assert_eq!(numbers, (1..=26).collect::<Vec<_>>());
     let mut document = String::from(
         "# Threats\n\nWhat is tried, what stands against it, and the tests that hold it. Made from the table that the tests keep; \
-         `make docs` writes it. A case is counted once, by the length of a list or a constant that its test is held to; random cases and \
-         what `make fuzz` tries come on top. None of them may panic, hang, or be accepted.\n\n\
+         `make docs` writes it. A case is counted once, by the length of a list or a constant that its test is held to. What seeded dice \
+         draw is shown with its number and not counted, and what `make fuzz` tries comes on top. None of them may panic, hang, or be accepted.\n\n\
          Who may do what is in [identity and trust](../concepts/identity-and-trust.md), what is not protected in [SECURITY.md](../../SECURITY.md).\n\n",
     );
     let mut all = 0;
@@ -91,13 +91,10 @@ fn every_threat_has_its_tests_and_there_are_enough_cases() {
             threat.number, threat.attack, threat.defence
         ));
         for held in threat.held {
-            let count = cases(held);
-            if let Some(count) = count
-                && seen.insert((held.0, held.1, held.2))
-            {
+            let (shown, count) = cases(held);
+            if seen.insert((held.0, held.1, &held.2)) {
                 all += count;
             }
-            let shown = count.map(|count| count.to_string()).unwrap_or_default();
             document.push_str(&format!(
                 "| [{}](../../{}) | {shown} |\n",
                 held.1.replace('_', " "),

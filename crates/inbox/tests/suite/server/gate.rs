@@ -5,45 +5,70 @@ use super::raw::{exchange, post};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// What a browser may be made to call this server, and whether it is one of its names.
-const HOSTS: [(&str, bool); 19] = [
-    ("127.0.0.1:PORT", true),
-    ("localhost:PORT", true),
-    ("LOCALHOST:PORT", true),
-    ("[::1]:PORT", true),
-    ("127.0.0.1", false),
-    ("localhost", false),
-    ("localhost:1", false),
-    ("localhost.:PORT", false),
-    ("localhost.evil.example:PORT", false),
-    ("127.0.0.1.evil.example:PORT", false),
-    ("evil.example:PORT", false),
-    ("evil.example", false),
-    ("0.0.0.0:PORT", false),
-    ("127.1:PORT", false),
-    ("2130706433:PORT", false),
-    ("user@localhost:PORT", false),
-    ("localhost:PORT@evil.example", false),
-    (" localhost:PORT x", false),
-    ("", false),
+/// What this server is called.
+const OWN_HOSTS: [&str; 4] = [
+    "127.0.0.1:PORT",
+    "localhost:PORT",
+    "LOCALHOST:PORT",
+    "[::1]:PORT",
 ];
 
-/// Where a page may come from, and whether it is one of this server's.
-const ORIGINS: [(Option<&str>, bool); 11] = [
-    (None, true),
-    (Some("http://127.0.0.1:PORT"), true),
-    (Some("http://localhost:PORT"), true),
-    (Some("null"), false),
-    (Some("http://evil.example"), false),
-    (Some("https://127.0.0.1:PORT"), false),
-    (Some("http://127.0.0.1:PORT.evil.example"), false),
-    (Some("http://127.0.0.1:PORT/"), false),
-    (Some("http://localhost"), false),
-    (Some("file://"), false),
-    (Some("chrome-extension://abc"), false),
+/// What else a browser may be made to call it.
+const FOREIGN_HOSTS: [&str; 15] = [
+    "127.0.0.1",
+    "localhost",
+    "localhost:1",
+    "localhost.:PORT",
+    "localhost.evil.example:PORT",
+    "127.0.0.1.evil.example:PORT",
+    "evil.example:PORT",
+    "evil.example",
+    "0.0.0.0:PORT",
+    "127.1:PORT",
+    "2130706433:PORT",
+    "user@localhost:PORT",
+    "localhost:PORT@evil.example",
+    " localhost:PORT x",
+    "",
 ];
 
-const PATHS: [&str; 5] = ["/v1/list", "/v1/nothing", "/health", "/", "/mcp"];
+/// Where a request of this server's own pages, or of no page, comes from.
+const OWN_ORIGINS: [Option<&str>; 3] = [
+    None,
+    Some("http://127.0.0.1:PORT"),
+    Some("http://localhost:PORT"),
+];
+
+/// Where else a page may come from.
+const FOREIGN_ORIGINS: [Option<&str>; 8] = [
+    Some("null"),
+    Some("http://evil.example"),
+    Some("https://127.0.0.1:PORT"),
+    Some("http://127.0.0.1:PORT.evil.example"),
+    Some("http://127.0.0.1:PORT/"),
+    Some("http://localhost"),
+    Some("file://"),
+    Some("chrome-extension://abc"),
+];
+
+/// Operations, what is told as it happens, what is open to all, the tools, and the console with its forms and its style.
+const PATHS: [(&str, &str); 15] = [
+    ("POST", "/v1/list"),
+    ("POST", "/v1/send"),
+    ("POST", "/v1/nothing"),
+    ("GET", "/v1/events"),
+    ("GET", "/v1/token"),
+    ("GET", "/health"),
+    ("GET", "/openapi.json"),
+    ("GET", "/metrics"),
+    ("GET", "/"),
+    ("GET", "/threads"),
+    ("GET", "/live"),
+    ("GET", "/assets/console.css"),
+    ("POST", "/compose"),
+    ("POST", "/mcp"),
+    ("GET", "/mcp"),
+];
 
 #[test]
 fn only_hosts_and_origins_of_this_server_come_in_on_every_path() {
@@ -51,27 +76,34 @@ fn only_hosts_and_origins_of_this_server_come_in_on_every_path() {
     let address = served.address();
     let (_, port) = address.rsplit_once(':').unwrap();
     let secret = format!("Bearer {}", served.token("lead", ""));
-    let here = format!("127.0.0.1:{port}");
-    let hosts = HOSTS.map(|(host, is_host)| (host.replace("PORT", port), is_host));
-    let origins = ORIGINS.map(|(origin, is_origin)| {
-        let origin = origin.map(|origin| origin.replace("PORT", port));
-        (origin, is_origin)
-    });
-    for path in PATHS {
-        for (host, is_host) in &hosts {
-            let request = post(path, host, &[JSON, ("Authorization", &secret)], "{}");
-            let status = exchange(address, &request).status;
-            assert_eq!(status == 403, !is_host, "{path} {host:?}: {status}");
-        }
-        for (origin, is_origin) in &origins {
-            let mut headers = vec![JSON, ("Authorization", secret.as_str())];
-            if let Some(origin) = origin {
-                headers.push(("Origin", origin));
+    let hosts = OWN_HOSTS.map(|host| (host, true)).into_iter();
+    let hosts = hosts.chain(FOREIGN_HOSTS.map(|host| (host, false)));
+    let (mut refused, mut let_in) = (0, 0);
+    for (host, is_host) in hosts {
+        let host = host.replace("PORT", port);
+        let origins = OWN_ORIGINS.map(|origin| (origin, true)).into_iter();
+        let origins = origins.chain(FOREIGN_ORIGINS.map(|origin| (origin, false)));
+        for (origin, is_origin) in origins {
+            let origin = origin.map(|origin| origin.replace("PORT", port));
+            for (method, path) in PATHS {
+                let mut headers = vec![JSON, ("Authorization", secret.as_str())];
+                headers.extend(origin.as_deref().map(|origin| ("Origin", origin)));
+                let request = post(path, &host, &headers, "{}");
+                let request = String::from_utf8(request).unwrap();
+                let request = request.replacen("POST", method, 1);
+                let status = exchange(address, request.as_bytes()).status;
+                let is_own = is_host && is_origin;
+                let told = format!("{method} {path} to {host:?} from {origin:?}: {status}");
+                assert_eq!(status == 403, !is_own, "{told}");
+                refused += usize::from(!is_own);
+                let_in += usize::from(is_own);
             }
-            let status = exchange(address, &post(path, &here, &headers, "{}")).status;
-            assert_eq!(status == 403, !is_origin, "{path} {origin:?}: {status}");
         }
     }
+    let foreign = FOREIGN_HOSTS.len() * (OWN_ORIGINS.len() + FOREIGN_ORIGINS.len());
+    let foreign = foreign + OWN_HOSTS.len() * FOREIGN_ORIGINS.len();
+    assert_eq!(refused, foreign * PATHS.len());
+    assert_eq!(let_in, OWN_HOSTS.len() * OWN_ORIGINS.len() * PATHS.len());
 }
 
 #[test]

@@ -77,24 +77,33 @@ fn strangers_and_the_slow_cost_next_to_nothing() {
     let served = Served::start();
     let address = served.address();
     let process = served.child.id();
-    let stranger = post(
-        "/v1/send",
-        address,
-        &[JSON, ("Authorization", "Bearer inbox_none")],
-        "{}",
-    );
-    let ask = |count: usize| {
-        let mut stream = connect(address);
-        for _ in 0..count {
-            stream.write_all(&stranger).expect("it is sent");
-            assert_eq!(answer(&mut stream).status, 401);
-        }
-    };
-    ask(500);
-    let before = figure(process, "VmRSS:");
-    ask(STRANGERS);
-    let after = figure(process, "VmRSS:");
-    assert!(after < before + 10 * 1024, "{before} kB became {after} kB");
+    let wrong = ("Authorization", "Bearer inbox_none");
+    let accept = ("Accept", "application/json, text/event-stream");
+    // Each asks for a session, which would be kept.
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#;
+    let strangers = [
+        ("/v1/send", post("/v1/send", address, &[JSON, wrong], "{}")),
+        ("/mcp", post("/mcp", address, &[JSON, accept], hello)),
+        ("/mcp", post("/mcp", address, &[JSON, accept, wrong], hello)),
+    ];
+    for (path, stranger) in strangers {
+        let ask = |count: usize| {
+            let mut stream = connect(address);
+            for _ in 0..count {
+                stream.write_all(&stranger).expect("it is sent");
+                let answered = answer(&mut stream);
+                assert_eq!(answered.status, 401, "{path}");
+                let head = answered.head.to_ascii_lowercase();
+                assert!(!head.contains("mcp-session-id"), "{path}: {head}");
+            }
+        };
+        ask(500);
+        let before = figure(process, "VmRSS:");
+        ask(STRANGERS);
+        let after = figure(process, "VmRSS:");
+        let told = format!("{path}: {before} kB became {after} kB");
+        assert!(after < before + 10 * 1024, "{told}");
+    }
     // Half a head each, and no end.
     let slow: Vec<TcpStream> = (0..SLOW)
         .map(|_| {

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::Served;
 use super::load::metric;
 use super::raw::{Answered, exchange, post};
+use super::spoof::OTHERS;
+use crate::security::canary::paths::TOOLS;
 
 fn ask(
     served: &Served,
@@ -91,6 +93,38 @@ fn the_sender_is_the_tokens_agent_and_verified() {
             .unwrap()
             .contains("quinn event:"),
         "{own}"
+    );
+}
+
+#[test]
+fn by_no_tool_anybody_passes_for_another() {
+    let served = Served::start();
+    served.desk.ok("session start --agent ada --session ada-1");
+    served.desk.ok("send --from ada --to lead --subject Work");
+    let before = served.desk.ok("watch --after-event 0 --timeout-seconds 0")["events"].clone();
+    let secret = served.token("lead", "--scope read --scope write --scope override");
+    for (tool, arguments) in TOOLS {
+        let arguments = arguments.replace("HELD", "thr_1");
+        let arguments: Value = serde_json::from_str(&arguments).unwrap();
+        for other in OTHERS.into_iter().filter(|other| *other != "LEAD") {
+            let mut spoofed = arguments.clone();
+            spoofed["from_agent"] = other.into();
+            let refused = call(&served, &secret, tool, &spoofed);
+            assert_eq!(refused["isError"], true, "{tool} {other:?}: {refused}");
+        }
+        // What is shown to everybody asks for no name.
+        if tool == "show_threads" {
+            continue;
+        }
+        let params = json!({ "name": tool, "arguments": arguments });
+        let anothers = [("Inbox-Session", "ada-1")];
+        let answered = ask(&served, &secret, &anothers, "tools/call", &params);
+        let answer: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(answer["result"]["isError"], true, "{tool}: {answer}");
+    }
+    assert_eq!(
+        served.desk.ok("watch --after-event 0 --timeout-seconds 0")["events"].clone(),
+        before
     );
 }
 

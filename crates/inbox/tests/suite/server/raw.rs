@@ -1,6 +1,6 @@
 //! HTTP by hand: what no client library would send.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -53,7 +53,11 @@ pub(crate) fn maybe(stream: &mut TcpStream) -> Option<Answered> {
                 });
             }
         }
-        let count = stream.read(&mut piece).unwrap_or(0);
+        let count = match stream.read(&mut piece) {
+            // What has a time limit is not begun again by the system, as when the machine stood still.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.unwrap_or(0),
+        };
         if count == 0 {
             return None;
         }

@@ -1,7 +1,7 @@
 //! The routes, tools and pages of a server, each so that it succeeds.
 
 /// Each operation so that it succeeds, in an order in which it can: its path, and its fields.
-pub(super) const OPERATIONS: &[(&str, &str)] = &[
+pub(crate) const OPERATIONS: &[(&str, &str)] = &[
     ("send", r#"{"to":["lead"],"subject":"Work","body":"words"}"#),
     ("fetch", "{}"),
     ("claim", r#"{"thread":"thr_1"}"#),
@@ -73,7 +73,7 @@ pub(super) const PAGES: [&str; 6] = [
 ];
 
 /// Each tool so that it succeeds.
-pub(super) const TOOLS: [(&str, &str); 8] = [
+pub(crate) const TOOLS: [(&str, &str); 8] = [
     ("send_message", r#"{"to_agent":"lead","subject":"Tool"}"#),
     ("check_inbox", "{}"),
     (

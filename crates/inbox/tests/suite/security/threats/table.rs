@@ -3,7 +3,7 @@
 mod ledger;
 mod machine;
 
-use super::{Held, Threat};
+use super::{Cases, Held, Threat};
 
 /// All of them.
 pub(super) fn threats() -> impl Iterator<Item = &'static Threat> {

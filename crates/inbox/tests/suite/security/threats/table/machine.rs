@@ -1,6 +1,6 @@
 //! The threats to what is on a machine: stores, servers, the console, mail and workers.
 
-use super::{Held, Threat};
+use super::{Cases, Held, Threat};
 
 pub(super) const THREATS: [Threat; 15] = [
     Threat {
@@ -11,37 +11,37 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "damage/foreign.rs",
                 "what_is_no_store_is_refused_and_left_as_it_is",
-                &["NOT_STORES", "COMMANDS"],
+                Cases::Of(&["NOT_STORES", "COMMANDS"]),
             ),
             Held(
                 "damage/foreign.rs",
                 "a_store_of_a_newer_schema_is_refused_and_left_as_it_is",
-                &["COMMANDS"],
+                Cases::Of(&["COMMANDS"]),
             ),
             Held(
                 "damage/foreign.rs",
                 "a_store_that_lost_a_table_is_corrupt",
-                &["TABLES"],
+                Cases::Of(&["TABLES"]),
             ),
             Held(
                 "damage.rs",
                 "a_damaged_log_is_found_by_doctor_and_by_whoever_finds_nothing",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "damage.rs",
                 "a_store_on_a_network_file_system_is_refused",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "damage/disk.rs",
                 "a_full_disk_refuses_and_loses_nothing_that_was_acknowledged",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "damage/disk.rs",
                 "a_store_on_a_read_only_disk_refuses_writes_and_says_why",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -53,62 +53,62 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "security/files/schema.rs",
                 "what_somebody_put_into_a_schema_never_runs",
-                &["PLANTED"],
+                Cases::Of(&["PLANTED"]),
             ),
             Held(
                 "security/files.rs",
                 "what_lies_beside_a_store_and_is_another_file_is_refused_and_left_as_it_is",
-                &["WAYS", "BESIDE"],
+                Cases::Of(&["WAYS", "BESIDE"]),
             ),
             Held(
                 "security/files.rs",
                 "what_is_written_beside_a_store_follows_no_link",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files.rs",
                 "a_store_with_a_second_name_is_refused_and_one_behind_a_link_is_one_store",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files.rs",
                 "a_copy_is_a_new_file_of_that_very_name_and_nothing_is_overwritten",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files.rs",
                 "a_journal_beside_a_database_changes_neither_it_nor_the_file_that_it_names",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files/found.rs",
                 "a_store_that_another_user_left_above_is_refused_unless_it_is_named",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files/found.rs",
                 "settings_of_another_user_are_refused_wherever_the_store_is_named",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files/found.rs",
                 "keys_that_another_user_left_above_are_refused_unless_they_are_named",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files.rs",
                 "what_has_no_end_is_read_up_to_its_limit",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "torture/disks.rs",
                 "of_2_200_damaged_images_none_panics_hangs_or_looks_empty",
-                &["DAMAGED"],
+                Cases::Drawn("DAMAGED"),
             ),
             Held(
                 "crates/store/src/foreign/tests.rs",
                 "what_is_no_database_is_refused_in_words",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -120,12 +120,12 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "security/sql.rs",
                 "sql_in_any_field_is_text_or_is_refused_on_both_databases",
-                &["TEXTS", "FIELDS"],
+                Cases::Of(&["TEXTS", "FIELDS"]),
             ),
             Held(
                 "security/sql.rs",
                 "pieces_of_sql_in_any_order_are_text_or_are_refused_on_both_databases",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -137,22 +137,22 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "cli/rights.rs",
                 "by_the_catalog_nobody_else_has_any_right_on_anything_of_a_store",
-                &["ASKED"],
+                Cases::Of(&["ASKED"]),
             ),
             Held(
                 "cli/rights.rs",
                 "everything_that_they_attempt_is_denied_even_inside_the_schema",
-                &["OTHERS", "ATTEMPTS"],
+                Cases::Of(&["OTHERS", "ATTEMPTS"]),
             ),
             Held(
                 "crates/testkit/tests/tls.rs",
                 "each_sslmode_takes_and_refuses_what_libpq_says",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/answers.rs",
                 "a_server_that_answers_with_anything_is_refused_or_understood",
-                &["ANSWERS"],
+                Cases::Drawn("ANSWERS"),
             ),
         ],
     },
@@ -164,12 +164,12 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "cli/rights.rs",
                 "a_lock_that_another_program_holds_ends_in_a_refusal_that_says_what_to_do",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "cli/rights.rs",
                 "within_an_operation_the_path_is_pinned_and_nothing_waits_for_ever",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -181,22 +181,27 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "server/gate.rs",
                 "only_hosts_and_origins_of_this_server_come_in_on_every_path",
-                &["HOSTS", "PATHS"],
+                Cases::Of(&["FOREIGN_HOSTS", "FOREIGN_ORIGINS", "PATHS"]),
             ),
             Held(
                 "server/gate.rs",
                 "only_hosts_and_origins_of_this_server_come_in_on_every_path",
-                &["ORIGINS", "PATHS"],
+                Cases::Of(&["FOREIGN_HOSTS", "OWN_ORIGINS", "PATHS"]),
+            ),
+            Held(
+                "server/gate.rs",
+                "only_hosts_and_origins_of_this_server_come_in_on_every_path",
+                Cases::Of(&["OWN_HOSTS", "FOREIGN_ORIGINS", "PATHS"]),
             ),
             Held(
                 "server/gate.rs",
                 "two_hosts_no_host_and_a_foreign_request_line_are_refused",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "crates/surfaces/src/http/gate.rs",
                 "whatever_a_host_or_an_origin_says_only_our_own_is_let_in",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -208,12 +213,12 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "server/gate.rs",
                 "what_a_form_or_a_foreign_page_can_send_changes_nothing",
-                &["KINDS"],
+                Cases::Of(&["KINDS"]),
             ),
             Held(
                 "server/gate.rs",
                 "every_answer_tells_a_browser_to_keep_out",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -225,58 +230,67 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "security/canary.rs",
                 "no_command_shows_or_keeps_a_secret",
-                &[],
+                Cases::Untold,
             ),
-            Held("security/canary.rs", "no_route_shows_a_secret", &[]),
+            Held(
+                "security/canary.rs",
+                "no_route_shows_a_secret",
+                Cases::Untold,
+            ),
             Held(
                 "security/modes.rs",
                 "nothing_that_a_command_writes_can_be_read_by_others_whatever_the_umask",
-                &["COMMANDS"],
+                Cases::Of(&["COMMANDS"]),
             ),
             Held(
                 "server/secrets.rs",
                 "a_secret_is_shown_once_and_found_nowhere",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "server/secrets.rs",
                 "a_token_that_is_missing_wrong_revoked_or_ended_opens_nothing",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/files.rs",
                 "a_token_goes_to_no_other_machine_without_tls",
-                &["PLAIN"],
+                Cases::Of(&["PLAIN"]),
             ),
             Held(
                 "cli/password.rs",
                 "a_password_in_an_argument_is_refused",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "cli/password.rs",
                 "no_list_of_processes_shows_a_password",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "crates/core/src/properties.rs",
                 "a_secret_in_the_wrong_place_is_not_repeated",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "crates/store/src/postgres/properties.rs",
                 "no_password_is_in_what_is_said_of_a_url",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "crates/bridge/tests/suite/keys.rs",
                 "a_key_in_the_wrong_place_of_the_file_is_not_repeated",
-                &[],
+                Cases::Untold,
+            ),
+            Held(
+                "crates/bridge/tests/suite/keys.rs",
+                "whatever_a_file_of_keys_has_it_is_read_or_refused_and_no_key_is_repeated",
+                Cases::Untold,
             ),
             Held(
                 "crates/surfaces/src/cli/config/tests.rs",
                 "a_mistake_in_a_file_does_not_show_the_url_of_a_webhook",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -289,22 +303,22 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "server/load.rs",
                 "strangers_and_the_slow_cost_next_to_nothing",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "server/load.rs",
                 "a_body_that_is_too_large_is_refused_and_the_next_request_is_served",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "security/bodies.rs",
                 "what_is_no_request_is_refused_by_every_operation_and_the_next_is_served",
-                &["BODIES", "OPERATIONS"],
+                Cases::Of(&["BODIES", "OPERATIONS"]),
             ),
             Held(
                 "security/bodies.rs",
                 "damaged_frames_are_answered_and_the_tools_go_on",
-                &["DAMAGED"],
+                Cases::Drawn("DAMAGED"),
             ),
         ],
     },
@@ -316,22 +330,48 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "server/spoof.rs",
                 "nobody_passes_for_another_or_for_the_person",
-                &["OTHERS", "FIELDS"],
+                Cases::Of(&["WRITING", "OTHERS"]),
+            ),
+            // A field that is not there is refused whatever it says: whom it names makes no other case.
+            Held(
+                "server/spoof.rs",
+                "nobody_passes_for_another_or_for_the_person",
+                Cases::Of(&["WRITING", "FIELDS"]),
+            ),
+            Held(
+                "mcp/identity.rs",
+                "no_tool_takes_anothers_name_in_any_argument",
+                Cases::Of(&["FIELDS"]),
+            ),
+            Held(
+                "server/mcp.rs",
+                "by_no_tool_anybody_passes_for_another",
+                Cases::Untold,
+            ),
+            Held(
+                "server/spoof.rs",
+                "what_asks_nobody_is_done_in_nobodys_name",
+                Cases::Untold,
+            ),
+            Held(
+                "server/spoof.rs",
+                "mail_that_is_taken_in_from_elsewhere_proves_nobody",
+                Cases::Untold,
             ),
             Held(
                 "server/spoof.rs",
                 "a_message_shows_everywhere_how_its_sender_is_known",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "tui/lock.rs",
                 "whoever_speaks_as_a_person_with_a_lock_types_her_passphrase",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "server/secrets.rs",
                 "over_the_network_nobody_changes_anothers_session",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
@@ -343,22 +383,27 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "run/hostile.rs",
                 "no_text_of_others_leaves_its_fence",
-                &["TEXTS"],
+                Cases::Of(&["TEXTS"]),
             ),
             Held(
                 "run/hostile.rs",
                 "an_agent_that_obeys_finds_nothing_to_obey_in_its_prompt",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "mcp/hostile.rs",
                 "mail_stays_between_marks_that_it_cannot_close",
-                &["HOSTILE"],
+                Cases::Of(&["HOSTILE"]),
             ),
             Held(
                 "cli/guard.rs",
                 "the_same_words_again_and_again_are_refused",
-                &[],
+                Cases::Untold,
+            ),
+            Held(
+                "crates/testkit/src/contract/circles.rs",
+                "a_ring_of_fifty_who_pass_mail_on_is_stopped",
+                Cases::Untold,
             ),
         ],
     },
@@ -369,7 +414,7 @@ pub(super) const THREATS: [Threat; 15] = [
         held: &[Held(
             "console.rs",
             "three_hundred_hostile_messages_do_nothing",
-            &["HOSTILE"],
+            Cases::Of(&["HOSTILE"]),
         )],
     },
     Threat {
@@ -380,39 +425,49 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "tui/hostile.rs",
                 "whatever_agents_write_a_terminal_obeys_the_console_alone",
-                &["TEXTS"],
+                Cases::Of(&["TEXTS"]),
             ),
             Held(
                 "security/print.rs",
                 "whatever_agents_write_no_command_prints_what_a_terminal_obeys",
-                &["TEXTS"],
+                Cases::Of(&["TEXTS"]),
             ),
             Held(
                 "cli/hostile_words.rs",
                 "what_people_see_of_hostile_text_is_harmless",
-                &[],
+                Cases::Untold,
             ),
             Held(
                 "crates/surfaces/src/console/markdown.rs",
                 "whatever_is_written_is_laid_out_and_nothing_in_it_acts",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
     Threat {
         number: 14,
         attack: "An artifact points out of its folder, to a device, a pipe or another's file",
-        defence: "A path is text; only the sender's own program reads a regular file's size and hash, with the sender's rights; a server reads nothing",
+        defence: "A path is text; only the sender's own program reads a regular file's size and hash, with the sender's rights, from what it has opened and up to 16 GiB; a server reads nothing",
         held: &[
             Held(
                 "security/paths.rs",
                 "over_http_a_path_is_text_and_nothing_is_read_through_it",
-                &["WAYS", "PLACES"],
+                Cases::Of(&["WAYS", "PLACES"]),
             ),
             Held(
                 "cli/artifacts.rs",
                 "what_is_no_readable_file_is_kept_by_its_path_with_a_warning",
-                &[],
+                Cases::Untold,
+            ),
+            Held(
+                "security/paths.rs",
+                "a_name_that_is_another_thing_every_moment_holds_no_sender_up_and_is_described_whole_or_not_at_all",
+                Cases::Untold,
+            ),
+            Held(
+                "security/paths.rs",
+                "a_file_without_end_is_not_read_to_it",
+                Cases::Untold,
             ),
         ],
     },
@@ -424,18 +479,22 @@ pub(super) const THREATS: [Threat; 15] = [
             Held(
                 "run/injection.rs",
                 "no_word_of_work_becomes_a_command_an_argument_or_a_variable",
-                &["TEXTS"],
+                Cases::Of(&["TEXTS"]),
             ),
             Held(
                 "run/hostile.rs",
                 "an_agent_that_obeys_finds_nothing_to_obey_in_its_prompt",
-                &[],
+                Cases::Untold,
             ),
-            Held("run/kept.rs", "a_bomb_of_processes_stays_inside", &[]),
+            Held(
+                "run/kept.rs",
+                "a_bomb_of_processes_stays_inside",
+                Cases::Untold,
+            ),
             Held(
                 "crates/runner/src/hand/input.rs",
                 "a_prompt_is_put_in_once_and_never_read_as_a_pattern",
-                &[],
+                Cases::Untold,
             ),
         ],
     },
