@@ -5,6 +5,7 @@
 mod claude;
 mod codex;
 mod stage;
+mod story;
 
 use std::process::Command;
 

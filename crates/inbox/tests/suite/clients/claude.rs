@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::stage::{MODEL, Place, Stage};
+use super::story;
 use crate::setup::clients::{CLAUDE, installed};
 
 const KEY: &str = "sk-ant-stand-in-0123456789abcdef0123456789abcdef";
@@ -38,48 +39,8 @@ fn start(place: &Place, args: &[&str]) -> Stage {
     Stage::start(place, &installed(&CLAUDE), args, &variables)
 }
 
-/// A session begins with mail, is idle, and is woken by this door over a draft of its user.
 fn plays(place: &Place, door: &str) -> Stage {
-    let first = place.send("ada", "claude-blog", "question", "Which~fields?");
-    let mut stage = start(place, &["Hello"]);
-    let said = stage.asked("Hello");
-    let header = format!("{first} ada unverified question: \"Which fields?\"");
-    assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
-    place.idle();
-    assert_eq!(place.told(&first)["shown_by"], "hook_start");
-    place.watched_by(door);
-
-    stage.types("halfway");
-    stage.shows("halfway");
-    let second = place.send("luna", "claude-blog", "question", "And~now?");
-    let said = stage.asked("inbox: 1 new (1 request from luna). Run inbox read.");
-    assert!(
-        !said.iter().any(|text| text.contains("halfway")),
-        "{said:#?}"
-    );
-    let rung = place.told(&second);
-    assert_eq!(rung["offered_by"], door, "{rung}");
-    place.idle();
-    stage.types("\r");
-    let said = stage.asked("halfway");
-    assert!(said.iter().any(|text| text == "halfway"), "{said:#?}");
-    place.idle();
-
-    // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
-    stage.hold();
-    stage.types("quixotic");
-    stage.shows("quixotic");
-    stage.types("\r");
-    stage.asked("quixotic");
-    let third = place.send("luna", "claude-blog", "event", "News");
-    place.send("luna", "claude-blog", "event", "More~news");
-    let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();
-    assert_eq!(rung["step"], "queued", "{rung}");
-    stage.go();
-    stage.asked("inbox: 2 new (from luna). Run inbox read.");
-    assert_eq!(place.told(&third)["offered_by"], door);
-    place.idle();
-    stage
+    story::play(place, "claude-blog", door, |place| start(place, &["Hello"]))
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::stage::{MODEL, Place, Stage};
+use super::story;
 use crate::setup::clients::{CODEX, installed};
 
 /// A place whose user trusts the project, has set up the inbox, and has approved its hooks.
@@ -79,50 +80,11 @@ fn doors(place: &Place) -> Value {
 #[test]
 fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
     let place = place();
-    let first = place.send("ada", "codex-blog", "question", "Which~fields?");
-    let mut stage = Stage::start(&place, &installed(&CODEX), &["Hello"], &[]);
-    let said = stage.asked("Hello");
-    let header = format!("{first} ada unverified question: \"Which fields?\"");
-    assert!(said.iter().any(|text| text.contains(&header)), "{said:#?}");
-    place.idle();
-    assert_eq!(place.told(&first)["shown_by"], "hook_start");
+    let mut stage = story::play(&place, "codex-blog", "codex_queue", |place| {
+        Stage::start(place, &installed(&CODEX), &["Hello"], &[])
+    });
     place.watched_by("codex_queue");
     assert_eq!(doors(&place), json!(["codex_queue", "next_turn"]));
-
-    stage.types("halfway");
-    stage.shows("halfway");
-    let second = place.send("luna", "codex-blog", "question", "And~now?");
-    let said = stage.asked("inbox: 1 new (1 request from luna). Run inbox read.");
-    assert!(
-        !said.iter().any(|text| text.contains("halfway")),
-        "{said:#?}"
-    );
-    assert!(
-        !said.iter().any(|text| text.contains("And now?")),
-        "{said:#?}"
-    );
-    let rung = place.told(&second);
-    assert_eq!(rung["offered_by"], "codex_queue", "{rung}");
-    place.idle();
-    stage.types("\r");
-    let said = stage.asked("halfway");
-    assert!(said.iter().any(|text| text == "halfway"), "{said:#?}");
-    place.idle();
-
-    // In the midst of a turn nothing wakes it, and what has come meanwhile is one wake.
-    stage.hold();
-    stage.types("quixotic");
-    stage.shows("quixotic");
-    stage.types("\r");
-    stage.asked("quixotic");
-    let third = place.send("luna", "codex-blog", "event", "News");
-    place.send("luna", "codex-blog", "event", "More~news");
-    let rung = place.run(&format!("receipts {third} --json"))["receipts"][0].clone();
-    assert_eq!(rung["step"], "queued", "{rung}");
-    stage.go();
-    stage.asked("inbox: 2 new (from luna). Run inbox read.");
-    assert_eq!(place.told(&third)["offered_by"], "codex_queue");
-    place.idle();
 
     // Codex goes on without its window, and would begin a turn that nobody sees.
     stage.types("/quit");

@@ -3,14 +3,15 @@
 Run in namespaces of its own: `unshare -rnpf --kill-child --mount-proc python3 stage.py ENVIRONMENT PROGRAM ARGUMENT…`, where
 the environment is an object of JSON. It speaks in lines of JSON.
 
-Out: {"event": "ready"}, {"event": "request", "path", "body"} for each call of the model, {"event": "output", "text"} for
-what the client draws, {"event": "exit", "status"}.
+Out: {"event": "ready"}, {"event": "request", "path", "body"} for each call of the model, {"event": "output", "bytes"} (base64)
+for what the client draws, {"event": "exit", "status"}.
 In: {"do": "type", "text"}, {"do": "hold"} (the model keeps its answers back), {"do": "go"}, {"do": "end"}.
 
 The end of its input is the end of the client too. It is the first process of its namespace, so nothing that the client
 has started outlives it.
 """
 
+import base64
 import fcntl
 import json
 import os
@@ -53,10 +54,22 @@ ANSWERS = [
     (re.compile(rb"\x1b\]10;\?(?:\x07|\x1b\\)"), b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\"),
     (re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)"), b"\x1b]11;rgb:0000/0000/0000\x1b\\"),
 ]
-DRAWN = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_].*?\x1b\\|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]")
+# A question that is longer is none of them.
+LONGEST = 16
+
+
+def answer(terminal, seen):
+    """Answers what was asked; what may be the beginning of a question."""
+    end = 0
+    for asked, said in ANSWERS:
+        for found in asked.finditer(seen):
+            os.write(terminal, said)
+            end = max(end, found.end())
+    return seen[max(end, len(seen) - LONGEST) :]
 
 
 def watch(terminal, child):
+    seen = b""
     while True:
         try:
             piece = os.read(terminal, 65536)
@@ -64,10 +77,8 @@ def watch(terminal, child):
             piece = b""
         if not piece:
             break
-        for asked, answer in ANSWERS:
-            for _ in asked.findall(piece):
-                os.write(terminal, answer)
-        tell("output", text=DRAWN.sub(b"", piece).decode(errors="replace"))
+        seen = answer(terminal, seen + piece)
+        tell("output", bytes=base64.b64encode(piece).decode())
     _, status = os.waitpid(child, 0)
     tell("exit", status=os.waitstatus_to_exitcode(status))
 

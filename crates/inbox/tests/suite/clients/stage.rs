@@ -1,11 +1,14 @@
 //! A stage on which a client plays: its home and project, its terminal, and the stand-in for its model.
 
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use inbox_testkit::sandbox::Sandbox;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +17,10 @@ use crate::INBOX;
 
 /// How long anything may take that is waited for: these are large programs, and the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How large the client's window is; `stage.py` makes it so.
+const ROWS: NonZeroU16 = NonZeroU16::new(50).unwrap();
+const COLUMNS: NonZeroU16 = NonZeroU16::new(160).unwrap();
 
 /// Where the stand-in listens, in the client's own network.
 pub(super) const MODEL: &str = "http://127.0.0.1:8765";
@@ -142,8 +149,7 @@ pub(super) struct Stage {
     child: Child,
     input: Option<ChildStdin>,
     events: Receiver<Value>,
-    /// What it has drawn, without what moves the cursor.
-    drawn: String,
+    screen: vt100::Parser,
 }
 
 impl Stage {
@@ -195,7 +201,7 @@ impl Stage {
             input: child.stdin.take(),
             child,
             events,
-            drawn: String::new(),
+            screen: vt100::Parser::new(ROWS, COLUMNS, 0),
         }
     }
 
@@ -219,29 +225,37 @@ impl Stage {
 
     /// Waits for an event.
     #[track_caller]
-    fn until<T>(&mut self, what: &str, mut pick: impl FnMut(&Value, &str) -> Option<T>) -> T {
+    fn until<T>(
+        &mut self,
+        what: &str,
+        mut pick: impl FnMut(&Value, &vt100::Screen) -> Option<T>,
+    ) -> T {
         let until = Instant::now() + PATIENCE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(event) = self.events.recv_timeout(left) else {
-                let tail: Vec<char> = self.drawn.chars().rev().take(3000).collect();
-                let tail: String = tail.into_iter().rev().collect();
-                panic!("in vain: {what}; on the screen:\n{tail}");
+                let screen = self.screen.screen().contents();
+                panic!("in vain: {what}; on the screen:\n{screen}");
             };
             if event["event"] == "output" {
-                self.drawn.push_str(event["text"].as_str().unwrap());
+                let drawn = STANDARD.decode(event["bytes"].as_str().unwrap());
+                self.screen.process(&drawn.unwrap());
             }
-            if let Some(found) = pick(&event, &self.drawn) {
+            if let Some(found) = pick(&event, self.screen.screen()) {
                 return found;
             }
         }
     }
 
-    /// Waits for a call of the model in which somebody says this: everything that is said in it, each thing apart.
+    /// Waits for a turn in which somebody says this: everything that is said in it, each thing apart. A turn is a call of the model with tools:
+    /// clients also ask it for a title of what was said, at the same time and without any.
     #[track_caller]
     pub(super) fn asked(&mut self, words: &str) -> Vec<String> {
-        self.until(&format!("a request with {words:?}"), |event, _| {
-            if event["event"] != "request" {
+        self.until(&format!("a turn with {words:?}"), |event, _| {
+            let has_tools = event["body"]["tools"]
+                .as_array()
+                .is_some_and(|tools| !tools.is_empty());
+            if event["event"] != "request" || !has_tools {
                 return None;
             }
             let mut said = Vec::new();
@@ -252,11 +266,11 @@ impl Stage {
         })
     }
 
-    /// Waits until the client has drawn this.
+    /// Waits until this is on the client's screen.
     #[track_caller]
     pub(super) fn shows(&mut self, words: &str) {
-        self.until(&format!("{words:?} on the screen"), |_, drawn| {
-            drawn.contains(words).then_some(())
+        self.until(&format!("{words:?} on the screen"), |_, screen| {
+            screen.contents().contains(words).then_some(())
         });
     }
 
