@@ -42,15 +42,14 @@ enum Fate {
 }
 
 impl Fate {
-    /// Each of them in turn.
+    /// Each of them in turn, and every point of a write.
     fn of(round: u64, dice: &mut Dice) -> Self {
         match round % 3 {
             0 => Fate::Stopped,
             1 => Fate::Killed,
             _ => {
-                let point = dice.pick(&WRITES).copied();
-                let time = 1 + dice.below(COMMITS);
-                Fate::Dies(point.unwrap_or(FailPoint::AfterCommit), time)
+                let turn = usize::try_from(round / 3).unwrap_or_default();
+                Fate::Dies(WRITES[turn % WRITES.len()], 1 + dice.below(COMMITS))
             }
         }
     }
@@ -196,4 +195,22 @@ fn send(stream: &mut TcpStream, address: &str, secret: &str, mark: &str) -> Resu
     ];
     let answer = post(stream, address, "/v1/send", &headers, &body)?;
     Ok(answer.is_some_and(|answer| answer["ok"] == true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_18_rounds_a_server_dies_at_every_point_of_a_write() {
+        let mut dice = Dice::new(7);
+        let fates = (0..18).map(|round| Fate::of(round, &mut dice));
+        let points: Vec<_> = fates
+            .filter_map(|fate| match fate {
+                Fate::Dies(point, _) => Some(point),
+                Fate::Stopped | Fate::Killed => None,
+            })
+            .collect();
+        assert_eq!(points, WRITES);
+    }
 }
