@@ -59,6 +59,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a copy begins anew whenever somebody writes, and never ends while many do",
     ),
     (
+        "log_unmarked",
+        "a store whose log was cut or taken away passes for the whole of it",
+    ),
+    (
         "failure_unheard",
         "a commit that the disk refused is acknowledged",
     ),

@@ -24,6 +24,14 @@ pub enum StoreError {
         /// What to do about it.
         hint: String,
     },
+    /// The file is sound, and lacks what was committed last.
+    #[error("{problem}")]
+    Behind {
+        /// What is missing.
+        problem: String,
+        /// How to go on.
+        hint: String,
+    },
     /// The store has a schema that this program does not know.
     #[error("the store has schema {found}, and this program knows up to {known}")]
     Newer {
@@ -108,7 +116,7 @@ impl From<StoreError> for Refusal {
                 Refusal::new(Code::StoreCorrupt, message)
                     .hint("inbox doctor says what is wrong; restore the newest inbox backup, and keep the damaged file")
             }
-            StoreError::NotOurs { hint, .. } => {
+            StoreError::NotOurs { hint, .. } | StoreError::Behind { hint, .. } => {
                 Refusal::new(Code::StoreCorrupt, message).hint(hint)
             }
             StoreError::Newer { .. } => Refusal::new(Code::StoreNewer, message)

@@ -5,6 +5,7 @@ mod failure;
 mod file;
 mod lock;
 mod log;
+mod mark;
 mod memo;
 mod place;
 mod schema;
@@ -32,6 +33,7 @@ use bind::{Bound, value};
 use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
+use mark::Mark;
 use place::Place;
 pub(crate) use search::SearchFile;
 use sharing::Sharing;
@@ -73,6 +75,7 @@ pub(crate) struct Sqlite {
     armed: Armed,
     mode: Option<Mode>,
     sharing: Sharing,
+    mark: Mark,
 }
 
 impl Sqlite {
@@ -82,11 +85,17 @@ impl Sqlite {
             path,
             owner,
             is_empty,
+            mark,
         } = Place::of(path)?;
-        let store = Self::connect(&path, owner)?;
+        let mut store = Self::connect(&path, owner)?;
+        // Before the look: what is noted was committed then, and must be seen.
+        let noted = mark.noted(&path, owner);
+        store.mark = mark;
         // One look at everything, under one lock.
         store.execute("BEGIN")?;
-        let looked = store.must_be_ours(is_empty);
+        let looked = store
+            .must_be_ours(is_empty)
+            .and_then(|()| store.must_have_come_to(noted));
         let _ = store.connection.execute_batch("ROLLBACK");
         looked?;
         Ok(store)
@@ -139,6 +148,7 @@ impl Sqlite {
             armed: Armed::default(),
             mode: None,
             sharing: Sharing::default(),
+            mark: Mark::default(),
         })
     }
 
@@ -302,6 +312,7 @@ impl Driver for Sqlite {
             None => return Err(StoreError::Unreadable(format!("no key from {}", sql.name))),
         };
         self.sharing.inserted(sql, key);
+        self.mark.inserted(sql, key);
         Ok(key)
     }
 
@@ -329,6 +340,7 @@ impl Driver for Sqlite {
         }
         if self.mode.take() == Some(Mode::Write) {
             self.armed.reach(Point::AfterCommit);
+            self.mark.committed(&self.lock);
             if is_shared {
                 self.checkpoint_beside_readers();
             } else {
@@ -366,6 +378,7 @@ impl Driver for Sqlite {
                 self.path.display()
             )));
         }
+        self.mark.part_begins();
         self.execute_kept("SAVEPOINT part")
     }
 
@@ -380,6 +393,7 @@ impl Driver for Sqlite {
 
     fn undo_part(&mut self) {
         self.sharing.forget();
+        self.mark.part_is_undone();
         if !self.connection.is_autocommit() {
             // What cannot be undone must not be committed with the rest.
             let undone = self.execute("ROLLBACK TO part; RELEASE part");
@@ -392,6 +406,7 @@ impl Driver for Sqlite {
     fn rollback(&mut self) {
         self.sharing.close();
         self.sharing.forget();
+        self.mark.forget();
         if self.mode.take().is_some() {
             let _ = self.connection.execute_batch("ROLLBACK");
             self.lock.release();

@@ -5,11 +5,12 @@ mod disk;
 mod foreign;
 mod limits;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use inbox_testkit::sandbox::{Outcome, Sandbox, finish};
+use serde_json::Value;
 
 use crate::INBOX;
 
@@ -62,7 +63,7 @@ fn bounded(inbox: &Sandbox, db: &Path, args: &[&str]) -> Outcome {
         .stderr(err)
         .spawn()
         .expect("a test can do this");
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     let status = loop {
         if let Some(status) = child.try_wait().expect("a test can do this") {
             break status;
@@ -117,19 +118,89 @@ fn files_beside_the_store_may_go_missing() {
     }
 }
 
+/// What is left of a log.
+type Cut = fn(&Path, &[u8]);
+
 #[test]
-fn a_log_that_was_cut_loses_its_end_and_nothing_else() {
+fn a_log_that_was_cut_changed_or_taken_away_is_told_of_by_every_command() {
+    let cuts: [Cut; 5] = [
+        |log, _| std::fs::remove_file(log).unwrap(),
+        |log, _| std::fs::write(log, b"").unwrap(),
+        |log, whole| std::fs::write(log, &whole[..whole.len() - 100]).unwrap(),
+        |log, whole| std::fs::write(log, &whole[..whole.len() / 2]).unwrap(),
+        |log, whole| {
+            let mut bytes = whole.to_vec();
+            *bytes.last_mut().unwrap() ^= 1;
+            std::fs::write(log, bytes).unwrap();
+        },
+    ];
+    for (n, cut) in cuts.into_iter().enumerate() {
+        let inbox = filled();
+        let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", inbox.store().display()));
+        let whole = std::fs::read(beside("-wal")).unwrap();
+        let _ = std::fs::remove_file(beside("-shm"));
+        cut(&beside("-wal"), &whole);
+        for line in [
+            &["list"][..],
+            &["fetch", "--agent", "w"],
+            &["claim", "--agent", "w"],
+            &["read", "--agent", "w"],
+            &["watch", "--after-event", "0", "--timeout-seconds", "0"],
+            &["send", "--from", "lead", "--to", "w", "--subject", "Four"],
+            &["doctor"],
+        ] {
+            let refused = bounded(&inbox, &inbox.store(), line).refused(50, "store_corrupt");
+            let message = refused["error"]["message"].as_str().unwrap();
+            assert!(message.contains("coord.db-wal"), "{n} {line:?}: {message}");
+        }
+
+        // The log that comes back has everything.
+        let _ = std::fs::remove_file(beside("-shm"));
+        std::fs::write(beside("-wal"), &whole).unwrap();
+        assert_eq!(count(&inbox), 3, "{n}");
+        cut(&beside("-wal"), &whole);
+        let _ = std::fs::remove_file(beside("-shm"));
+        std::fs::remove_file(beside("-lock")).unwrap();
+        let left = count(&inbox);
+        // Without the last hundred bytes the last reply is gone, and no thread.
+        assert!(left <= 3, "{n}: {left}");
+        send(&inbox, "Four").ok();
+        assert_eq!(count(&inbox), left + 1, "{n}");
+    }
+}
+
+fn count(inbox: &Sandbox) -> usize {
+    let answer = inbox.run(["list", "--json"]);
+    let is_empty = answer.code == 10;
+    assert!(is_empty || answer.code == 0, "{answer:?}");
+    let listed: Value = serde_json::from_str(&answer.stdout).unwrap();
+    listed["threads"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_store_that_another_program_has_moved_its_log_into_is_whole() {
     let inbox = filled();
-    let log = format!("{}-wal", inbox.store().display());
-    let whole = std::fs::read(&log).unwrap();
-    std::fs::remove_file(format!("{}-shm", inbox.store().display())).unwrap();
-    std::fs::write(&log, &whole[..whole.len() - 100]).unwrap();
-    let listed = inbox.run(["list", "--json"]).ok();
-    assert_eq!(listed["threads"].as_array().unwrap().len(), 3);
+    // The last who closes an SQLite database moves its log and takes it away.
+    sqlite(&inbox.store(), "SELECT count(*) FROM threads; PRAGMA wal_checkpoint(TRUNCATE)");
+    let log = PathBuf::from(format!("{}-wal", inbox.store().display()));
+    let _ = std::fs::remove_file(&log);
+    assert_eq!(count(&inbox), 3);
     inbox.run(["doctor", "--json"]).ok();
-    send(&inbox, "Four").ok();
-    let listed = inbox.run(["list", "--json"]).ok();
-    assert_eq!(listed["threads"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn another_store_in_the_place_of_one_is_not_measured_by_it() {
+    let (inbox, older) = (filled(), Sandbox::new(INBOX));
+    send(&older, "One").ok();
+    let copy = older.folder().join("copy.db");
+    let line = ["backup", "--json", "--to", copy.to_str().unwrap()];
+    older.run(line).ok();
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", inbox.store().display()));
+    }
+    std::fs::copy(&copy, inbox.store()).unwrap();
+    assert_eq!(count(&inbox), 1);
+    inbox.run(["doctor", "--json"]).ok();
 }
 
 #[test]

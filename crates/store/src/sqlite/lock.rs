@@ -108,6 +108,11 @@ impl WriteLock {
         }
     }
 
+    /// The lock's file, for who has the lock.
+    pub(super) fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
     pub(super) fn release(&mut self) {
         if let Some(file) = &self.file {
             let _ = flock(file, FlockOperation::Unlock);

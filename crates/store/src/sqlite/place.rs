@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::corrupt;
 use super::file::folder_of;
+use super::mark::Mark;
 use crate::error::StoreError;
 use crate::private;
 
@@ -20,6 +21,7 @@ pub(super) struct Place {
     /// Whose it is: what lies beside it may be theirs too.
     pub(super) owner: u32,
     pub(super) is_empty: bool,
+    pub(super) mark: Mark,
 }
 
 impl Place {
@@ -52,6 +54,7 @@ impl Place {
         let place = Place {
             owner: found.uid(),
             is_empty: found.len() == 0,
+            mark: Mark::of(&found),
             path,
         };
         must_be_alone(&place.path, place.owner)?;
