@@ -249,3 +249,37 @@ fn a_file_is_known_by_its_name() {
         assert_eq!(part_of(name), part, "{name}");
     }
 }
+
+#[test]
+fn a_store_that_went_back_to_a_copy_archives_what_came_after_under_the_same_numbers() {
+    let mut desk = Desk::new("copy");
+    desk.ended(["before".to_owned()]);
+    let copy = desk.folder.join("copy.db");
+    desk.inbox.store().backup(&copy).unwrap();
+    desk.ended(["lost".to_owned()]);
+    desk.ended(["last".to_owned()]);
+    assert_eq!(desk.archive(1 << 20, 0).threads, 2);
+    let events = |desk: &Desk| lines(&desk.files(true)[0]).len();
+    let letters = |desk: &Desk| lines(&desk.files(false)[0]).len();
+    let (before, written) = (events(&desk), letters(&desk));
+
+    // As one goes back to a copy: the archive stays where it is.
+    let store = desk.folder.join("coord.db");
+    for suffix in ["", "-wal", "-shm", "-lock", "-bell"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", store.display()));
+    }
+    std::fs::copy(&copy, &store).unwrap();
+    let config = Config {
+        folder: Some(desk.folder.clone()),
+        ..Config::default()
+    };
+    desk.inbox = Inbox::new(Store::open(&Location::File(store)).unwrap()).with_config(config);
+    desk.ended(["anew".to_owned()]);
+    desk.ended(["last".to_owned()]);
+    // What was there before is known, and what has the numbers of what was lost is not that.
+    assert_eq!(desk.archive(1 << 20, 0).threads, 2);
+    assert_eq!(letters(&desk), written + 3);
+    let each = before / 2;
+    assert_eq!(events(&desk), before + each);
+    assert_eq!(desk.search("anew").hits.len(), 3);
+}
