@@ -104,14 +104,14 @@ fn file(path: &str, folder: &Path) -> Result<ArtifactRef, String> {
     let place: PathBuf = folder.join(path);
     let real = std::fs::canonicalize(&place).map_err(|_| "is not there".to_owned())?;
     let base = std::fs::canonicalize(folder).map_err(|error| error.to_string())?;
-    if !real.starts_with(base) {
+    let Ok(way) = real.strip_prefix(&base) else {
         return Err("is outside of the folder that was worked in".to_owned());
-    }
+    };
     if !real.is_file() {
         return Err("is not a regular file".to_owned());
     }
-    // What it was a moment ago need not be what is opened now: the command's own children may still be there.
-    let measured = private::measure(&real, limit::ARTIFACT);
+    // What it was a moment ago need not be what is opened now: the command's own children may still be there, and put a link anywhere.
+    let measured = private::measure_beneath(&base, way, limit::ARTIFACT);
     let (size, sha256) = measured.map_err(|error| format!("cannot be read: {error}"))?;
     Ok(ArtifactRef {
         path: path.to_owned(),
@@ -200,6 +200,8 @@ pub(crate) fn answer(message: &Message) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -238,6 +240,43 @@ mod tests {
         for wrong in ["link", "../secret", "/etc/passwd", "sub", "missing", ""] {
             assert!(file(wrong, &folder).is_err(), "{wrong}");
         }
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_becomes_a_link_at_any_moment_leads_nowhere() {
+        const LOOKS: usize = 20_000;
+        let base = std::env::temp_dir().join(format!("inbox-swapped-{}", std::process::id()));
+        let (work, outside) = (base.join("work"), base.join("outside"));
+        for (folder, text) in [(work.join("sub"), "inside"), (outside.clone(), "secret")] {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("out.txt"), text).unwrap();
+        }
+        let inside = file("sub/out.txt", &work).unwrap();
+        let is_over = AtomicBool::new(false);
+        let (sub, aside) = (work.join("sub"), work.join("aside"));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::fs::rename(&sub, &aside).unwrap();
+                    std::os::unix::fs::symlink(&outside, &sub).unwrap();
+                    std::fs::remove_file(&sub).unwrap();
+                    std::fs::rename(&aside, &sub).unwrap();
+                }
+            });
+            let mut seen = 0;
+            for _ in 0..LOOKS {
+                if let Ok(found) = file("sub/out.txt", &work) {
+                    seen += 1;
+                    if found != inside {
+                        is_over.store(true, Ordering::Relaxed);
+                        panic!("what is outside was read: {found:?}");
+                    }
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(seen > 0, "the folder is there now and then");
+        });
         std::fs::remove_dir_all(base).unwrap();
     }
 }

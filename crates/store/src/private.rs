@@ -10,9 +10,9 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, openat, statat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -97,12 +97,44 @@ pub fn open_any(path: &Path) -> io::Result<File> {
 /// How many bytes a regular file has, and their SHA-256 in hexadecimal digits, unless there are more than `most`. Both are of the
 /// very bytes that were read: a name may lead elsewhere from one moment to the next, and a file may grow.
 pub fn measure(path: &Path, most: u64) -> io::Result<(u64, String)> {
-    use std::fmt::Write;
     // Asked by the name first: a device may do anything when it is opened.
     if !std::fs::metadata(path)?.is_file() {
         return Err(not_ours(path, "is not a regular file"));
     }
-    let file = open_any(path)?;
+    measured(open_any(path)?, most)
+}
+
+/// The same of a file in a folder, by the names that lead to it from there. None of them is followed if it is a link, whatever it was a
+/// moment ago.
+pub fn measure_beneath(folder: &Path, way: &Path, most: u64) -> io::Result<(u64, String)> {
+    let mut at = File::open(folder)?;
+    let mut names = way.components().peekable();
+    while let Some(name) = names.next() {
+        let Component::Normal(name) = name else {
+            return Err(not_ours(way, "is no way into the folder"));
+        };
+        let is_last = names.peek().is_none();
+        // Asked by the name first: a device may do anything when it is opened.
+        let kind = FileType::from_raw_mode(statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
+        let wanted = if is_last {
+            FileType::RegularFile
+        } else {
+            FileType::Directory
+        };
+        if kind != wanted {
+            return Err(not_ours(way, "is not a regular file"));
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        at = openat(&at, name, flags, Mode::empty())?.into();
+    }
+    if !at.metadata()?.is_file() {
+        return Err(not_ours(way, "is not a regular file"));
+    }
+    measured(at, most)
+}
+
+fn measured(file: File, most: u64) -> io::Result<(u64, String)> {
+    use std::fmt::Write;
     let too_large = || {
         let problem = format!("it has more than {most} bytes");
         io::Error::new(ErrorKind::FileTooLarge, problem)
