@@ -19,6 +19,11 @@ const LINK: &str = "console link";
 /// One that is opened by a program: everybody on the machine can read a program's arguments.
 const OPENED: &str = "console link, opened";
 const SESSION: &str = "console";
+/// What opens nothing: who knows its name has the store.
+const PROBE: &str = "console probe";
+
+/// How long a server may be asked whether it has the store.
+const PROBE_MS: i64 = 60_000;
 
 /// Who is taken in where no person is on the roster yet.
 const NOBODY: &str = "operator";
@@ -34,6 +39,18 @@ pub struct Invitation {
     pub own_code: String,
     /// Whether the person was put on the roster for this.
     pub is_new: bool,
+    /// By what a server is known that has this store.
+    pub probe: Probe,
+}
+
+/// A token that allows nothing. A server that has the store can tell its name, and nobody else can; who is shown the secret can do
+/// nothing with it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// What is shown.
+    pub secret: String,
+    /// What must come back.
+    pub token_id: String,
 }
 
 impl std::fmt::Debug for Invitation {
@@ -53,7 +70,8 @@ impl Inbox {
     ) -> Result<Invitation, Refusal> {
         let code = format!("{PREFIX}{}", random::<24>()?);
         let own_code = format!("{PREFIX}{}", random::<24>()?);
-        let (id, own_id) = (random::<5>()?, random::<5>()?);
+        let (id, own_id, probe_id) = (random::<5>()?, random::<5>()?, random::<5>()?);
+        let probe = format!("{PREFIX}{}", random::<24>()?);
         let written = self.store().write(|tx| {
             let (person, is_new) = person(tx, named)?;
             must_be_proven(tx, caller, &person)?;
@@ -63,11 +81,17 @@ impl Inbox {
                 let own = (OPENED, LINK_MS, Vec::new());
                 keep(tx, &person, own, &own_id, &own_code)?;
             }
+            let none = (PROBE, PROBE_MS, Vec::new());
+            let known = keep(tx, &person, none, &probe_id, &probe)?;
             Ok(Invitation {
                 person,
                 code: code.clone(),
                 own_code: own_code.clone(),
                 is_new,
+                probe: Probe {
+                    secret: probe.clone(),
+                    token_id: known.token_id,
+                },
             })
         })?;
         Ok(written.value)
@@ -135,7 +159,7 @@ pub fn is_session(token: &Token) -> bool {
 
 /// Whether a label says that a token is the console's own.
 pub(crate) fn is_own_label(label: &str) -> bool {
-    matches!(label, LINK | OPENED | SESSION)
+    matches!(label, LINK | OPENED | SESSION | PROBE)
 }
 
 fn spent() -> Refusal {

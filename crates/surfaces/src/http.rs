@@ -14,6 +14,7 @@ mod mcp;
 mod metrics;
 mod openapi;
 mod peer;
+mod room;
 mod route;
 mod table;
 mod wait;
@@ -36,6 +37,7 @@ use self::engine::Engine;
 pub(crate) use self::fault::log_without_values;
 use self::gate::Gate;
 use self::metrics::Metrics;
+pub(crate) use self::peer::is_own_listener;
 use self::route::House;
 use self::table::Table;
 

@@ -103,6 +103,7 @@ pub(crate) fn listening(mut command: Command) -> (Child, String) {
         .read_line(&mut line)
         .expect("it says something");
     let said: Value = serde_json::from_str(&line).expect("JSON");
-    let url = said["url"].as_str().expect("a URL").to_owned();
+    let url = said["url"].as_str();
+    let url = url.unwrap_or_else(|| panic!("no URL: {line}")).to_owned();
     (child, url)
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_body_util::Either;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -16,17 +17,14 @@ use inbox_core::{Code, Refusal};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 
 use super::fault;
 use super::peer::Peer;
+use super::room::{Place, Room};
 use super::route::{self, House};
-
-/// The most connections at once. One more waits until another ends.
-const CONNECTIONS: usize = 4096;
 
 /// The largest head of a request.
 const HEAD: usize = 16 * 1024;
@@ -102,19 +100,19 @@ pub(super) async fn until(
 ) -> Result<(), Refusal> {
     let mut stopped = std::pin::pin!(stopped);
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Room::new());
     loop {
         let accepted = async {
-            let permit = Arc::clone(&room).acquire_owned().await;
-            (permit, listener.accept().await)
+            let accepted = listener.accept().await?;
+            std::io::Result::Ok((accepted, room.place().await))
         };
         // First whether it is to stop: signals are listened for from the first look on, before anybody is let in.
-        let (permit, accepted) = tokio::select! {
+        let accepted = tokio::select! {
             biased;
             told = &mut stopped => break told?,
             accepted = accepted => accepted,
         };
-        let Ok((stream, peer)) = accepted else {
+        let Ok(((stream, peer), place)) = accepted else {
             // Too many files are open, or a client was gone already: others will end, and more will come.
             tokio::time::sleep(AGAIN).await;
             continue;
@@ -123,17 +121,24 @@ pub(super) async fn until(
         let (house, tls) = (Arc::clone(&house), tls.clone());
         let watcher = graceful.watcher();
         tokio::spawn(async move {
-            let _permit = permit;
+            let place = Arc::new(place);
             let metrics = Arc::clone(&house.metrics);
             let _counted = metrics.connects();
-            match tls {
-                None => talk(stream, peer, house, watcher).await,
-                Some(tls) => {
-                    let hello = tokio::time::timeout(super::READ_WITHIN, tls.accept(stream)).await;
-                    if let Ok(Ok(stream)) = hello {
-                        talk(stream, peer, house, watcher).await;
+            let talked = async {
+                match tls {
+                    None => talk(stream, peer, house, &place, watcher).await,
+                    Some(tls) => {
+                        let hello = tls.accept(stream);
+                        let hello = tokio::time::timeout(super::READ_WITHIN, hello).await;
+                        if let Ok(Ok(stream)) = hello {
+                            talk(stream, peer, house, &place, watcher).await;
+                        }
                     }
                 }
+            };
+            tokio::select! {
+                () = talked => {}
+                () = place.has_to_leave() => {}
             }
         });
     }
@@ -148,15 +153,21 @@ async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
     house: Arc<House>,
+    place: &Arc<Place>,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let answer = service_fn(move |mut request: Request<Incoming>| {
-        let house = Arc::clone(&house);
+        let (house, place) = (Arc::clone(&house), Arc::clone(place));
         request.extensions_mut().insert(Peer(peer));
         async move {
+            place.is_busy();
             let metrics = Arc::clone(&house.metrics);
             let answered = fault::awaited(&metrics, house.answer(request)).await;
             let answered = answered.unwrap_or_else(|| route::refused(&fault::refusal()));
+            // What goes on after its head is sent is not over.
+            if matches!(answered.body(), Either::Left(_)) {
+                place.is_idle();
+            }
             Ok::<_, std::convert::Infallible>(answered)
         }
     });

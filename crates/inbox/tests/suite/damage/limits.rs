@@ -1,6 +1,7 @@
 //! Ordinary commands that are given too few files, too little memory or too little room in a file, or are told to stop in the
 //! midst of it: each did what it says or fails as an error, and the same again, with its key, has one effect.
 
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -122,6 +123,20 @@ fn must_be_sound(sandbox: &Sandbox, rounds: usize) {
     assert_eq!(listed["threads"].as_array().map(Vec::len), Some(rounds));
 }
 
+/// A command of a sandbox by a shell, which does something else first.
+pub(crate) fn in_shell<A: AsRef<OsStr>>(sandbox: &Sandbox, first: &str, line: &[A]) -> Command {
+    let plain = sandbox.command(line);
+    let set = plain
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let mut command = Command::new("/bin/sh");
+    let script = format!("{first} && exec \"$0\" \"$@\"");
+    command.arg("-c").arg(script).arg(INBOX).args(line);
+    command.env_clear().envs(set).current_dir(sandbox.folder());
+    command.stdin(Stdio::null());
+    command
+}
+
 /// Under a limit of the shell's, by its flag, after something else that the shell does.
 fn limited(first: &str, flag: &str, values: impl Iterator<Item = u64>) {
     let sandbox = Sandbox::in_memory(INBOX);
@@ -129,16 +144,8 @@ fn limited(first: &str, flag: &str, values: impl Iterator<Item = u64>) {
     for value in values {
         rounds += 1;
         let what = format!("ulimit {flag} {value}");
-        let script = format!("{first}{what} && exec \"$0\" \"$@\"");
         round(&sandbox, rounds, &what, &mut |line| {
-            let plain = sandbox.command(line);
-            let set = plain
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?)));
-            let mut command = Command::new("/bin/sh");
-            command.arg("-c").arg(&script).arg(INBOX).args(line);
-            command.env_clear().envs(set).current_dir(sandbox.folder());
-            command.stdin(Stdio::null());
+            let mut command = in_shell(&sandbox, &format!("{first}{what}"), line);
             command.output().expect("the shell starts")
         });
     }

@@ -1,5 +1,7 @@
 //! What a web page, a rebound name or a form can make a browser send: nothing of it comes in.
 
+use inbox_ops::{Operation, Visitor, Waiting, each_operation};
+
 use super::Served;
 use super::raw::{exchange, post};
 
@@ -104,6 +106,114 @@ fn only_hosts_and_origins_of_this_server_come_in_on_every_path() {
     let foreign = foreign + OWN_HOSTS.len() * FOREIGN_ORIGINS.len();
     assert_eq!(refused, foreign * PATHS.len());
     assert_eq!(let_in, OWN_HOSTS.len() * OWN_ORIGINS.len() * PATHS.len());
+}
+
+/// What else there is beside the operations: of each place of the console something, its forms, the tools and what is told of them.
+const OTHER_ROUTES: [(&str, &str); 37] = [
+    ("GET", "/health"),
+    ("GET", "/openapi.json"),
+    ("GET", "/metrics"),
+    ("GET", "/v1/token"),
+    ("GET", "/v1/events"),
+    ("POST", "/mcp"),
+    ("GET", "/mcp"),
+    ("DELETE", "/mcp"),
+    ("GET", "/"),
+    ("GET", "/agents"),
+    ("GET", "/agents/lead"),
+    ("GET", "/agents/lead/card"),
+    ("POST", "/agents/lead/card"),
+    ("GET", "/threads"),
+    ("GET", "/threads/thr_1"),
+    ("POST", "/threads/thr_1/reply"),
+    ("POST", "/threads/thr_1/assign"),
+    ("POST", "/threads/thr_1/cancel"),
+    ("GET", "/channels"),
+    ("GET", "/channels/role:x"),
+    ("GET", "/compose"),
+    ("POST", "/compose"),
+    ("GET", "/flow"),
+    ("GET", "/dead"),
+    ("POST", "/dead/msg_1"),
+    ("GET", "/ledger"),
+    ("POST", "/ledger/verify"),
+    ("GET", "/store"),
+    ("POST", "/read"),
+    ("GET", "/read/msg_1"),
+    ("GET", "/in/inbox_none"),
+    ("POST", "/in/inbox_none"),
+    ("POST", "/out"),
+    ("GET", "/live"),
+    ("GET", "/assets/console.css"),
+    ("GET", "/assets/console.js"),
+    ("GET", "/proof/msg_1"),
+];
+
+/// A foreign host and foreign pages.
+const FOREIGN: [(&str, Option<&str>); 3] = [
+    ("evil.example:PORT", None),
+    ("127.0.0.1:PORT", Some("http://evil.example")),
+    ("localhost:PORT", Some("null")),
+];
+
+/// Every operation's path.
+struct Operations(Vec<String>);
+
+impl Visitor for Operations {
+    fn visit<O: Operation>(&mut self) {
+        self.0.push(format!("/v1/{}", O::NAME.replace(' ', "-")));
+    }
+
+    fn visit_waiting<O: Waiting>(&mut self) {
+        self.visit::<O>();
+    }
+}
+
+#[test]
+fn on_every_route_there_is_a_foreign_host_or_page_is_refused() {
+    let console = include_str!("../../../../surfaces/src/http/console.rs");
+    let places = console.split("const PLACES").nth(1);
+    let places = places.and_then(|rest| rest.split("];").next());
+    let places = places.expect("its places").split('"').skip(1).step_by(2);
+    for place in places {
+        let is_tried = |(_, path): &(&str, &str)| path.split('/').nth(1) == Some(place);
+        assert!(OTHER_ROUTES.iter().any(is_tried), "add /{place} here");
+    }
+    let mut operations = Operations(Vec::new());
+    each_operation(&mut operations);
+    let operations = operations.0.iter().map(|path| ("POST", path.as_str()));
+    let served = Served::start();
+    let address = served.address();
+    let (_, port) = address.rsplit_once(':').unwrap();
+    for (method, path) in operations.chain(OTHER_ROUTES) {
+        let foreign = FOREIGN.map(|(host, origin)| (host, origin, true));
+        let own = ("127.0.0.1:PORT", None, false);
+        for (host, origin, is_foreign) in foreign.into_iter().chain([own]) {
+            let host = host.replace("PORT", port);
+            let mut headers = vec![JSON];
+            headers.extend(origin.map(|origin| ("Origin", origin)));
+            let request = post(path, &host, &headers, "{}");
+            let request = String::from_utf8(request).unwrap();
+            let answered = exchange(address, request.replacen("POST", method, 1).as_bytes());
+            let told = format!("{method} {path} to {host:?} from {origin:?}");
+            assert_eq!(
+                answered.status == 403,
+                is_foreign,
+                "{told}: {}",
+                answered.body
+            );
+            let head = answered.head.to_lowercase();
+            assert!(
+                head.contains("content-security-policy: default-src 'none'"),
+                "{told}: {head}"
+            );
+            assert!(
+                head.contains("x-content-type-options: nosniff"),
+                "{told}: {head}"
+            );
+            assert!(!head.contains("access-control"), "{told}: {head}");
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! Many at once: waits that cost no threads, strangers that cost nothing, and commits that are shared.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
+use std::time::Duration;
 
+use inbox_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
-use super::Served;
 use super::raw::{answer, connect, exchange, post};
+use super::{Served, listening};
+use crate::INBOX;
+use crate::damage::limits::in_shell;
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -125,6 +129,65 @@ fn strangers_and_the_slow_cost_next_to_nothing() {
     let many = format!("GET /health HTTP/1.1\r\nHost: {address}\r\n{many}\r\n");
     let status = exchange(address, many.as_bytes()).status;
     assert!(matches!(status, 400 | 431), "{status}");
+}
+
+/// How many files a server may have, and how many come who never say what they want.
+const FILES: usize = 512;
+const SILENT: usize = 1000;
+
+#[test]
+fn those_who_never_say_what_they_want_keep_nobody_out() {
+    let desk = Sandbox::new(INBOX);
+    let words = ["serve", "--listen", "127.0.0.1:0", "--json"];
+    let limited = in_shell(&desk, &format!("ulimit -n {FILES}"), &words);
+    let (child, url) = listening(limited);
+    let served = Served { desk, child, url };
+    let address = served.address();
+    let secret = format!("Bearer {}", served.token("lead", ""));
+    let list = post(
+        "/v1/list",
+        address,
+        &[JSON, ("Authorization", &secret)],
+        "{}",
+    );
+    // One that has asked something and goes on later, and one that waits for an answer all the time.
+    let mut waits = connect(address);
+    let body = r#"{"after_event":0,"timeout_seconds":600}"#;
+    let headers = [JSON, ("Authorization", secret.as_str())];
+    waits
+        .write_all(&post("/v1/watch", address, &headers, body))
+        .expect("it is sent");
+    let mut silent: Vec<TcpStream> = Vec::new();
+    for turn in 0..SILENT {
+        let mut stream = connect(address);
+        let half: &[u8] = if turn % 2 == 0 { b"POST /v1/se" } else { b"" };
+        stream.write_all(half).expect("it is sent");
+        silent.push(stream);
+        // Each whole request is answered at once, as long as others say nothing: long before the patience with heads ends.
+        if turn % 100 == 99 {
+            let mut stream = connect(address);
+            let soon = Some(Duration::from_secs(15));
+            stream.set_read_timeout(soon).expect("a limit");
+            stream.write_all(&list).expect("it is sent");
+            let answered = answer(&mut stream);
+            assert_eq!(answered.status, 200, "after {turn}: {}", answered.body);
+        }
+    }
+    // Those who said nothing for the longest had to go, and the last ones are still there.
+    let is_gone = |stream: &mut TcpStream| {
+        stream.set_nonblocking(true).expect("it can be");
+        let read = stream.read(&mut [0; 64]);
+        !matches!(read, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    };
+    assert!(is_gone(&mut silent[0]));
+    assert!(!is_gone(&mut silent[SILENT - 1]));
+    served.desk.ok("send --agent lead --to bob --subject now");
+    let answered = answer(&mut waits);
+    assert!(
+        answered.body.contains(r#""woke":true"#),
+        "{}",
+        answered.body
+    );
 }
 
 #[test]

@@ -8,17 +8,20 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{AgentName, Refusal};
 use inbox_ops::Caller;
-use inbox_ops::console::Invitation;
-use serde_json::json;
+use inbox_ops::console::{Invitation, Probe};
+use serde_json::{Value, json};
 
 use crate::cli::{Context, Ended, operation, passphrase};
-use crate::http::{self, Options};
+use crate::http::{self, Options, is_own_listener};
 
 /// Where `up` and `serve` listen unless told otherwise.
 const LISTEN: &str = "127.0.0.1:4380";
 
 /// How long a server on this machine may take to say whether it has this store.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The most that is read of what it says, in bytes.
+const MOST: u64 = 64 * 1024;
 
 pub(super) fn describe(command: Command) -> Command {
     command
@@ -64,7 +67,7 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     let invitation = passphrase::with(&inbox, &Caller::local(None), |caller| {
         inbox.invite(caller, named.as_ref(), opens)
     })?;
-    if serves(address, &invitation.code) {
+    if is_own_listener(address) && serves(address, &invitation.probe) {
         tell(context, address, &invitation, opens)?;
         return Ok(Ended::Something);
     }
@@ -99,6 +102,7 @@ fn tell(
         code,
         own_code,
         is_new,
+        probe: _,
     } = invitation;
     let link = format!("http://{address}/in/{code}");
     if opens {
@@ -118,8 +122,9 @@ fn tell(
     ))
 }
 
-/// Whether a server at this address has the store that the code is in.
-fn serves(address: SocketAddr, code: &str) -> bool {
+/// Whether a server at this address has this store: it knows the name of a token that opens nothing. Whoever else listens there is
+/// told nothing that they could use.
+fn serves(address: SocketAddr, probe: &Probe) -> bool {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(true)
@@ -127,9 +132,13 @@ fn serves(address: SocketAddr, code: &str) -> bool {
         .into();
     let asked = agent
         .get(format!("http://{address}/v1/token"))
-        .header("authorization", format!("Bearer {code}"))
+        .header("authorization", format!("Bearer {}", probe.secret))
         .call();
-    asked.is_ok()
+    let told = asked.ok().and_then(|mut answer| {
+        let text = answer.body_mut().with_config().limit(MOST).read_to_string();
+        serde_json::from_str::<Value>(&text.ok()?).ok()
+    });
+    told.is_some_and(|told| told["token"]["token_id"] == probe.token_id.as_str())
 }
 
 /// Opens the console in the person's browser. Where that cannot be, the link is printed all the same. Everybody on the machine can read
