@@ -116,17 +116,23 @@ pub(crate) fn must_be_proven(
     .into())
 }
 
-/// Refuses what only a person may say, once a person has a lock: from a caller who has not shown to be one.
+/// Refuses what only a person may say: over the network from whoever is none, and here, once a person has a lock, from a caller who
+/// has not shown to be one.
 pub(crate) fn must_be_a_person(tx: &mut Tx<'_>, caller: &Caller, what: &str) -> Result<(), Abort> {
-    let locked_names = tx.locked()?;
-    let Some(first) = locked_names.first() else {
-        return Ok(());
-    };
-    if let Some(agent) = caller.agent.as_ref().filter(|_| caller.auth != Auth::Local)
+    let is_known = caller.auth != Auth::Local;
+    if let Some(agent) = caller.agent.as_ref().filter(|_| is_known)
         && is_person(tx, agent)?
     {
         return Ok(());
     }
+    let locked_names = tx.locked()?;
+    let Some(first) = locked_names.first() else {
+        return if is_known {
+            Err(not_hers(format!("{what} is a person's matter")).into())
+        } else {
+            Ok(())
+        };
+    };
     // Whoever calls by a name that is locked is asked for that one's passphrase.
     let named = caller.agent.as_ref();
     let name = named
@@ -139,6 +145,24 @@ pub(crate) fn must_be_a_person(tx: &mut Tx<'_>, caller: &Caller, what: &str) -> 
         ),
     )
     .into())
+}
+
+/// Refuses what would speak as a person to whoever calls over the network and is not her, whatever their token allows.
+pub(crate) fn must_not_be_anothers(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    name: &AgentName,
+) -> Result<(), Abort> {
+    let is_elsewhere = caller.auth != Auth::Local && caller.agent.as_ref() != Some(name);
+    if is_elsewhere && is_person(tx, name)? {
+        return Err(not_hers(format!("{name} is a person, and speaks for herself")).into());
+    }
+    Ok(())
+}
+
+fn not_hers(problem: String) -> Refusal {
+    Refusal::new(Code::NotAllowed, problem)
+        .hint("inbox on the machine that has the store does it, or a person's own token")
 }
 
 /// The name that is locked, by a refusal for it.

@@ -11,7 +11,7 @@ use crate::agent::as_roster;
 use crate::answer::Answer;
 use crate::call::{Caller, Effect, Identity, Inbox, Operation};
 use crate::console::is_own_label;
-use crate::lock::must_be_proven;
+use crate::lock::{must_be_proven, must_not_be_anothers};
 use crate::page::{Cell, Page};
 
 /// What every secret begins with, so that those who look for leaked ones know it.
@@ -128,6 +128,7 @@ impl Operation for TokenCreate {
         let token_id = format!("tok_{}", random::<5>()?);
         inbox.write(self, &as_roster(caller), |tx, _| {
             must_be_proven(tx, caller, &self.agent)?;
+            must_not_be_anothers(tx, caller, &self.agent)?;
             let now = tx.now();
             let token = Token {
                 token_id: token_id.clone(),

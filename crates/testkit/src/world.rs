@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use inbox_core::{Auth, Code, LeaseToken, Refusal, ThreadId};
-use inbox_ops::{Caller, Claim, Inbox, Leased, Operation, Posted, Send, Update};
+use inbox_core::{AgentKind, Auth, Code, LeaseToken, Refusal, ThreadId};
+use inbox_ops::{AgentAdd, Caller, Claim, Inbox, Leased, Operation, Posted, Send, Update};
 use inbox_store::{Clock, Location, Store};
 
 use crate::cluster;
@@ -150,6 +150,17 @@ impl World {
             .expect("a send succeeds")
             .thread
             .thread_id
+    }
+
+    /// Puts a person on the roster, where the store is: over the network no agent makes one.
+    pub fn person(&self, name: &str) {
+        let add = AgentAdd {
+            slug: name.parse().ok(),
+            kind: Some(AgentKind::Human),
+            ..AgentAdd::default()
+        };
+        add.run(&self.inbox, &Caller::local(None))
+            .expect("the name is free");
     }
 
     /// Claims a thread for this long and gives the lease's token.

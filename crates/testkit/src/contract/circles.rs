@@ -1,22 +1,13 @@
 //! The loop guard: agents that only answer each other are stopped, and the person is told once.
 
-use inbox_core::{AgentKind, Code, Refusal, ThreadId};
-use inbox_ops::{
-    AgentAdd, Caller, Config, Done, Inbox, Operation, Posted, Read, Reply, Send, UpdateStatus,
-};
+use inbox_core::{Code, Refusal, ThreadId};
+use inbox_ops::{Config, Done, Inbox, Operation, Posted, Read, Reply, Send, UpdateStatus};
 
 use crate::desk::letter;
 use crate::world::{World, by, code, task, update, with_token};
 
 fn strict(world: &World, set: impl Fn(&mut inbox_ops::config::Guard)) -> Inbox {
-    let person = AgentAdd {
-        slug: "operator".parse().ok(),
-        kind: Some(AgentKind::Human),
-        ..AgentAdd::default()
-    };
-    world
-        .call_as(&Caller::local(None), &person)
-        .expect("a person is added");
+    world.person("operator");
     let mut config = Config::default();
     set(&mut config.guard);
     world.another().with_config(config)

@@ -1,7 +1,7 @@
 //! A person's lock: what takes her passphrase once she has one.
 
 use inbox_core::{AgentKind, AgentName, Auth, Code};
-use inbox_ops::{AgentAdd, AgentRemove, AgentSet, Caller, List, TokenCreate};
+use inbox_ops::{AgentAdd, AgentRemove, AgentSet, Caller, List, Operation, TokenCreate};
 
 use crate::world::{World, by, code, task};
 
@@ -14,12 +14,7 @@ fn name(name: &str) -> AgentName {
 /// Ada, who has locked her name.
 fn locked(world: &World) -> AgentName {
     let ada = name("ada");
-    let add = AgentAdd {
-        slug: Some(ada.clone()),
-        kind: Some(AgentKind::Human),
-        ..AgentAdd::default()
-    };
-    world.call_as(&by("lead"), &add).expect("a person is added");
+    world.person("ada");
     // Once before, so that a server knows her.
     world.call("ada", &List::default()).expect("a list");
     let lock = |caller: &Caller| world.inbox().lock(caller, &ada, Some(PASSPHRASE));
@@ -46,11 +41,7 @@ pub fn a_locked_name_is_its_persons_alone(world: &World) {
     }
     // To look is not to speak.
     world.call("ada", &List::default()).expect("a list");
-    let said = inbox_ops::Operation::run(
-        &task("backend", "from ada"),
-        world.inbox(),
-        &proven(world, &ada),
-    );
+    let said = task("backend", "from ada").run(world.inbox(), &proven(world, &ada));
     let said = said.expect("her passphrase is proof").message;
     assert_eq!(said.from_agent, ada);
     assert!(said.verified);
@@ -103,6 +94,43 @@ pub fn who_has_not_shown_to_be_a_person_makes_no_tokens_or_persons_once_one_is_l
         world.call_as(&ada, &token).expect("a token of her own");
         world.call_as(&ada, &person("bob")).expect("a person");
     }
+}
+
+pub fn over_the_network_an_agent_makes_no_person_and_no_token_of_one(world: &World) {
+    let person = |slug: &str| AgentAdd {
+        slug: Some(name(slug)),
+        kind: Some(AgentKind::Human),
+        ..AgentAdd::default()
+    };
+    world.person("ada");
+    world.send("lead", "backend", "work");
+    let token = |agent: &str| TokenCreate {
+        agent: name(agent),
+        scope: Vec::new(),
+        label: None,
+        ttl_hours: None,
+    };
+    let set = AgentSet {
+        slug: Some(name("lead")),
+        kind: Some(AgentKind::Human),
+        ..AgentSet::default()
+    };
+    let lead = by("lead");
+    let made = [
+        world.call_as(&lead, &person("bob")).map(drop),
+        world.call_as(&lead, &set).map(drop),
+        world.call_as(&lead, &token("ada")).map(drop),
+    ];
+    if world.auth() == Auth::Local {
+        // On one machine everybody is who they say.
+        assert!(made.iter().all(Result::is_ok), "{made:?}");
+        return;
+    }
+    assert_eq!(made.map(code), [Code::NotAllowed; 3]);
+    let agents = world.call_as(&lead, &token("backend"));
+    agents.expect("that of an agent");
+    let more = world.call("ada", &person("bob"));
+    more.expect("a person may say who is one");
 }
 
 pub fn a_lock_is_changed_and_taken_away_by_whom_it_is_of(world: &World) {

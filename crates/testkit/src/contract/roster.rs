@@ -16,16 +16,6 @@ fn add(slug: &str) -> AgentAdd {
     }
 }
 
-fn person(world: &World, slug: &str) {
-    let request = AgentAdd {
-        kind: Some(AgentKind::Human),
-        ..add(slug)
-    };
-    world
-        .call_as(&Caller::local(None), &request)
-        .expect("a person is added");
-}
-
 fn named(slug: &str, title: &str) -> AgentAdd {
     AgentAdd {
         name: Some(title.into()),
@@ -84,7 +74,7 @@ pub fn reserved_names_and_what_looks_like_them_cannot_be_added(world: &World) {
 }
 
 pub fn a_reserved_name_keeps_its_kind(world: &World) {
-    person(world, "operator");
+    world.person("operator");
     let system: AgentName = "system".parse().expect("a name");
     let request = AgentSet {
         slug: Some(system.clone()),
@@ -371,8 +361,8 @@ pub fn a_person_is_reached_as_human(world: &World) {
     let early = world.mail("lead", &["human"], "early");
     assert_eq!(early.delivery[0].reaches, 0);
     assert!(early.delivery[0].note.is_some());
-    person(world, "operator");
-    person(world, "owner");
+    world.person("operator");
+    world.person("owner");
     world.send("helper", "lead", "an agent");
     let sent = world.mail("lead", &["human"], "late");
     assert_eq!(

@@ -1,21 +1,12 @@
 //! What a person sees who steers, and how it steps in.
 
-use inbox_core::{AgentKind, Code, EventType, Kind, Status, ThreadId};
+use inbox_core::{Code, EventType, Kind, Status, ThreadId};
 use inbox_ops::{
-    AgentAdd, AgentList, AskSort, Assign, Caller, ChannelList, ChannelShow, Claim, Desk, Done,
-    Flow, Read, Reply, Send, SessionStart, UpdateStatus, Watch,
+    AgentList, AskSort, Assign, Caller, ChannelList, ChannelShow, Claim, Desk, Done, Flow, Read,
+    Reply, Send, SessionStart, UpdateStatus, Watch,
 };
 
 use crate::world::{World, by, code, task, update, with_token};
-
-fn person(world: &World) {
-    let add = AgentAdd {
-        slug: "ada".parse().ok(),
-        kind: Some(AgentKind::Human),
-        ..AgentAdd::default()
-    };
-    world.call("ada", &add).expect("the name is free");
-}
 
 fn finished(thread: ThreadId) -> Done {
     Done {
@@ -35,7 +26,7 @@ fn steers() -> Caller {
 }
 
 pub fn a_question_stands_on_the_desk_until_it_is_answered(world: &World) {
-    person(world);
+    world.person("ada");
     let asked = world.send("ada", "worker", "mine");
     let elsewhere = world.send("lead", "worker", "another's");
     for thread in [asked, elsewhere] {
@@ -99,7 +90,7 @@ pub fn a_question_stands_on_the_desk_until_it_is_answered(world: &World) {
 }
 
 pub fn work_that_is_given_away_is_lost_to_its_holder_and_claimable_there(world: &World) {
-    person(world);
+    world.person("ada");
     let thread = world.send("lead", "worker", "move it");
     let lease = world.claim("worker", thread, 900);
     let give = |to: &str| Assign {
