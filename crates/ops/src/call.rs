@@ -120,6 +120,8 @@ pub struct Caller {
     pub auth: Auth,
     /// Whether it may act on threads that are not its own.
     pub may_override: bool,
+    /// Whether it may write: who may only read keeps no lease alive by waiting.
+    pub may_write: bool,
 }
 
 impl Caller {
@@ -132,6 +134,7 @@ impl Caller {
             key: None,
             auth: Auth::Local,
             may_override: true,
+            may_write: true,
         }
     }
 
@@ -384,20 +387,28 @@ impl Inbox {
 /// whose session it is.
 fn identify(tx: &mut Tx<'_>, caller: &Caller) -> Result<Option<AgentName>, Abort> {
     match (&caller.agent, &caller.lease, &caller.session) {
-        (Some(agent), _, None) => Ok(Some(agent.clone())),
-        (Some(agent), _, Some(id)) => {
-            let owner = tx.session(id)?.map(|row| row.session.agent_id);
-            match owner.filter(|owner| owner != agent) {
-                None => Ok(Some(agent.clone())),
-                Some(owner) => Err(Refusal::input(format!(
-                    "the session {id} is {owner}'s, and {agent} is calling"
-                ))
-                .hint("pass one of --agent and --session, or those that belong together")
-                .into()),
-            }
+        (Some(agent), ..) => {
+            must_be_own_session(tx, caller)?;
+            Ok(Some(agent.clone()))
         }
         (None, Some(token), _) => Ok(tx.agent_of_token(token)?),
         (None, None, _) => caller_by_session(tx, caller).map(Some),
+    }
+}
+
+/// Refuses an agent that names another's session.
+pub(crate) fn must_be_own_session(tx: &mut Tx<'_>, caller: &Caller) -> Result<(), Abort> {
+    let (Some(agent), Some(id)) = (&caller.agent, &caller.session) else {
+        return Ok(());
+    };
+    let owner = tx.session(id)?.map(|row| row.session.agent_id);
+    match owner.filter(|owner| owner != agent) {
+        None => Ok(()),
+        Some(owner) => Err(Refusal::input(format!(
+            "the session {id} is {owner}'s, and {agent} is calling"
+        ))
+        .hint("pass one of --agent and --session, or those that belong together")
+        .into()),
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::call::{Caller, Effect, Identity, Inbox, Operation, Waiting};
+use crate::call::{Caller, Effect, Identity, Inbox, Operation, Waiting, must_be_own_session};
 use crate::lock;
 use crate::page::Page;
 use crate::renew::renew;
@@ -225,6 +225,9 @@ impl WaitReply {
         if row.thread.status.is_final() {
             return Ok(());
         }
+        if !state.began {
+            must_be_own_session(tx, caller)?;
+        }
         let now = tx.now();
         let facts = tx.facts(row, &caller.asking())?;
         let command = inbox_core::lifecycle::Command::Renew {
@@ -234,7 +237,7 @@ impl WaitReply {
         if !state.began {
             state.began = true;
             match holds {
-                Ok(_) => {
+                Ok(_) if caller.may_write => {
                     // Who waits as the holder keeps the lease, which is done in that one's name.
                     if let Some(holder) = &row.holder {
                         lock::must_be_proven(tx, caller, holder)?;
@@ -249,6 +252,7 @@ impl WaitReply {
                         renew_at,
                     });
                 }
+                Ok(_) => {}
                 // Who names the proof of a lease that is gone is told so at once.
                 Err(refusal)
                     if caller

@@ -39,7 +39,14 @@ impl Tx<'_> {
         };
         let session = match (&asking.session, &row.holder_session) {
             (None, _) => SessionStanding::None,
-            (Some(session), Some(holder)) if session == holder => SessionStanding::Holder,
+            (Some(session), Some(holder)) if session == holder => {
+                // Its id is no secret: it stands in what was written in it, and proves nothing for another agent.
+                if agent.is_none() || agent == row.holder.as_ref() {
+                    SessionStanding::Holder
+                } else {
+                    SessionStanding::Other
+                }
+            }
             (Some(_), _) if by_session > 0 => SessionStanding::Former,
             (Some(_), Some(_)) => SessionStanding::Other,
             (Some(_), None) => SessionStanding::None,

@@ -83,6 +83,7 @@ macro_rules! every_rule {
             leases {
                 no_two_claims_have_the_same_secret
                 a_claim_gives_a_token_an_epoch_and_a_deadline
+                anothers_session_proves_nothing
                 a_second_claim_is_refused_while_the_lease_lives
                 a_worker_whose_lease_was_taken_over_leaves_no_trace
                 an_expired_lease_is_refused_even_when_nobody_took_it
@@ -112,6 +113,7 @@ macro_rules! every_rule {
             locks {
                 a_locked_name_is_its_persons_alone
                 who_has_not_shown_to_be_a_person_makes_no_tokens_or_persons_once_one_is_locked
+                over_the_network_an_agent_makes_no_person_and_no_token_of_one
                 a_lock_is_changed_and_taken_away_by_whom_it_is_of
             }
             board {
@@ -163,6 +165,7 @@ macro_rules! every_rule {
                 who_begins_to_wait_in_the_last_third_renews_at_once
                 who_has_lost_its_parent_keeps_no_lease
                 a_session_that_claims_anew_ends_its_own_older_wait
+                nobody_keeps_the_lease_of_another_by_waiting
                 a_wait_takes_as_long_as_it_says_and_is_over_with_its_reply
             }
             cursors {

@@ -281,9 +281,10 @@ fn one(world: &World, state: &State, asked: &Asked, command: Command) {
         let names = [NameStanding::HolderOnce, NameStanding::HolderAgain];
         assert_eq!(names.contains(&facts.asker.name), is_holder, "{label}");
         let is_same = asked.asking.session.is_some() && asked.asking.session == row.holder_session;
+        let is_own = is_same && (is_holder || agent.is_none());
         assert_eq!(
             facts.asker.session == SessionStanding::Holder,
-            is_same,
+            is_own,
             "{label}"
         );
         let now = tx.now();

@@ -358,10 +358,13 @@ impl Model {
         let mut was_here = by_name > 0;
         if let Some(session) = who.session {
             let holder_session = holder.and_then(|holder| holder.session);
-            if holder_session == Some(session) {
+            let is_the_holders = holder_session == Some(session);
+            // Another agent's session says nothing about who names it.
+            if is_the_holders && (is_holder || who.agent.is_none()) {
                 return or_lost(true);
             }
-            let before = self.ever_claimed(index, |claim| claim.session == Some(session)) > 0;
+            let claimed = |claim: &Claimed| claim.session == Some(session);
+            let before = !is_the_holders && self.ever_claimed(index, claimed) > 0;
             was_here |= before;
             if before || holder_session.is_some() {
                 return Err(if was_here || !live {
@@ -431,9 +434,10 @@ impl Model {
             (Some(claim), _) => ended || !self.token_is_current(who, index, claim),
             (None, Some(session)) => {
                 let holder = self.threads[index].claim.map(|claim| &self.claims[claim]);
-                let holds = holder.is_some_and(|holder| holder.session == Some(session));
-                let before = self.ever_claimed(index, |claim| claim.session == Some(session)) > 0;
-                if holds { ended } else { before }
+                match holder.filter(|holder| holder.session == Some(session)) {
+                    Some(holder) => holder.agent == writer && ended,
+                    None => self.ever_claimed(index, |claim| claim.session == Some(session)) > 0,
+                }
             }
             (None, None) => false,
         };

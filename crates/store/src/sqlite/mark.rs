@@ -42,8 +42,7 @@ impl Mark {
         let born = || found.created().ok()?.duration_since(UNIX_EPOCH).ok();
         let nanoseconds = || u64::try_from(born()?.as_nanos()).ok();
         Mark {
-            identity: nanoseconds()
-                .map(|born| [found.ino().to_le_bytes(), born.to_le_bytes()]),
+            identity: nanoseconds().map(|born| [found.ino().to_le_bytes(), born.to_le_bytes()]),
             ..Mark::default()
         }
     }
@@ -116,7 +115,9 @@ impl Sqlite {
                 self.path.display()
             ),
             hint: format!(
-                "put {log} back, or a backup; rm {} goes on with what is left, once nobody uses the store",
+                "put {log} back; or mv {}* elsewhere, once nobody uses the store, and cp a backup into its place; or go on with \
+                 what is left: rm {}",
+                self.path.display(),
                 lock.display()
             ),
         })

@@ -60,6 +60,7 @@ impl Guest {
             key: None,
             auth: Auth::Token,
             may_override: true,
+            may_write: true,
         }
     }
 

@@ -119,6 +119,7 @@ pub(super) async fn answer(
         key: None,
         auth: Auth::Token,
         may_override: token.scopes.contains(&Scope::Override),
+        may_write: token.scopes.contains(&Scope::Write),
     };
     let who = Who {
         caller,

@@ -237,12 +237,14 @@ fn caller(headers: &HeaderMap, token: &Token, entry: &Entry) -> Result<Caller, R
         )
         .hint("leave the agent out, or use a token of that agent"));
     }
+    let session = named("inbox-session")?.map(str::parse::<SessionId>);
+    // Whoever names a session is asked whether it is theirs.
+    let is_named = asked.is_some() || session.is_some();
     let is_known = match entry.identity {
         Identity::Required => true,
-        Identity::Optional => entry.effect == Effect::Write || asked.is_some(),
+        Identity::Optional => entry.effect == Effect::Write || is_named,
         Identity::Ignored => false,
     };
-    let session = named("inbox-session")?.map(str::parse::<SessionId>);
     let lease = named("inbox-lease")?.map(str::parse::<LeaseToken>);
     let key = named("idempotency-key")?;
     // Where nobody is asked for, a session would be the only name there is, and it may be another's.
@@ -254,6 +256,7 @@ fn caller(headers: &HeaderMap, token: &Token, entry: &Entry) -> Result<Caller, R
         key: key.map(str::parse).transpose()?,
         auth: Auth::Token,
         may_override: token.scopes.contains(&Scope::Override),
+        may_write: token.scopes.contains(&Scope::Write),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use inbox_core::lifecycle::Command;
 use inbox_core::{Code, Status};
-use inbox_ops::{Caller, Cancel, Done, Fail, Operation, Release, Renew, Reply, Send, Show};
+use inbox_ops::{Caller, Cancel, Claim, Done, Fail, Operation, Release, Renew, Reply, Send, Show};
 
 use crate::world::{World, by, code, token, update, with_token};
 
@@ -78,6 +78,32 @@ pub(super) fn traces(world: &World, thread: inbox_core::ThreadId) -> (String, [i
         serde_json::to_string(&shown).expect("an answer is JSON"),
         counts,
     )
+}
+
+pub fn anothers_session_proves_nothing(world: &World) {
+    let thread = world.send("lead", "backend", "work");
+    let claim = Claim {
+        thread: Some(thread),
+        ..Claim::default()
+    };
+    world
+        .call_as(&in_session("backend", "s1"), &claim)
+        .expect("it is free");
+    let before = traces(world, thread);
+    let thief = in_session("ann", "s1");
+    assert_eq!(
+        every_write(world, &thief, thread),
+        vec![Code::LeaseConflict; 5]
+    );
+    assert_eq!(traces(world, thread), before);
+    // She may speak, as herself.
+    let said = world
+        .call_as(&thief, &reply(thread))
+        .expect("whoever likes");
+    assert_eq!(said.message.from_agent.as_str(), "ann");
+    world
+        .update(&in_session("backend", "s1"), thread)
+        .expect("the holder's own");
 }
 
 pub fn a_claim_gives_a_token_an_epoch_and_a_deadline(world: &World) {
@@ -178,7 +204,7 @@ pub fn two_workers_of_one_name_are_told_apart_by_token(world: &World) {
 
 pub fn two_workers_of_one_name_are_told_apart_by_session(world: &World) {
     let thread = world.send("lead", "backend", "work");
-    let claim = inbox_ops::Claim {
+    let claim = Claim {
         thread: Some(thread),
         lease_seconds: Some(1),
         ..Default::default()
@@ -187,7 +213,7 @@ pub fn two_workers_of_one_name_are_told_apart_by_session(world: &World) {
         .call_as(&in_session("backend", "s1"), &claim)
         .expect("it is free");
     world.advance_ms(1_000);
-    let longer = inbox_ops::Claim {
+    let longer = Claim {
         lease_seconds: Some(600),
         ..claim
     };
@@ -386,7 +412,7 @@ pub fn a_claim_by_somebody_else_is_recorded_as_an_override(world: &World) {
         ..by("third")
     };
     world.advance_ms(600_000);
-    let request = inbox_ops::Claim {
+    let request = Claim {
         thread: Some(thread),
         ..Default::default()
     };
@@ -432,7 +458,7 @@ pub fn a_write_that_met_another_is_decided_again(world: &World) {
         let row = tx.load_thread(thread)?.expect("it is there");
         if tries == 1 && matches!(world.location(), inbox_store::Location::Postgres(_)) {
             // Somebody else commits between our reading and our writing.
-            inbox_ops::Claim {
+            Claim {
                 thread: Some(thread),
                 ..Default::default()
             }

@@ -96,6 +96,34 @@ pub fn a_session_that_claims_anew_ends_its_own_older_wait(world: &World) {
     assert_eq!(code(told), Code::LeaseLost);
 }
 
+pub fn nobody_keeps_the_lease_of_another_by_waiting(world: &World) {
+    let thread = world.send("lead", "backend", "work");
+    let of = |agent: &str| Caller {
+        session: Some("s-1".parse().expect("a good id")),
+        ..by(agent)
+    };
+    let claim = Claim {
+        thread: Some(thread),
+        ..Claim::default()
+    };
+    // A session that is on nobody's roster is still that of who claimed.
+    let claimed = claim.run(world.inbox(), &of("backend"));
+    claimed.expect("it is free");
+    world.advance_ms(2 * THIRD);
+    assert!(!renews(world, &mut State::default(), &of("ann"), thread));
+    // Nor does who may only read keep a lease of its own.
+    let reader = Caller {
+        may_write: false,
+        ..of("backend")
+    };
+    assert!(!renews(world, &mut State::default(), &reader, thread));
+    let begun = SessionStart::default().run(world.inbox(), &of("backend"));
+    begun.expect("a session begins");
+    let told = wait(thread).poll(&mut State::default(), world.inbox(), &of("ann"));
+    assert_eq!(code(told), Code::InvalidInput);
+    assert!(renews(world, &mut State::default(), &of("backend"), thread));
+}
+
 pub fn a_wait_takes_as_long_as_it_says_and_is_over_with_its_reply(world: &World) {
     let thread = world.send("lead", "backend", "work");
     assert_eq!(wait(thread).timeout(), Some(Duration::from_secs(7)));

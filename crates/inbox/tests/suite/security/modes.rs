@@ -11,7 +11,7 @@ use crate::server::listening;
 
 /// Commands that write files, in the order in which they can; `DIR` is a folder of the test. `setup` and `man` are not here: what they
 /// write has nothing of the mail, and is for others too.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "init",
     "agent add backend",
     "send --from lead --to backend --subject One --body secret",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 17] = [
     "archive --older-than-days 0",
     "dead-letters",
     "doctor",
+    "torture --keep --only damage --rounds 1",
 ];
 
 /// Everything below a folder that others can get at.

@@ -1,15 +1,16 @@
 //! Tokens: who has none stays out, and none is ever shown.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use super::raw::{answer, connect, exchange, post};
-use super::{Served, serve, token};
+use super::{Served, listening, serve, token};
 use crate::INBOX;
 use inbox_ops::{Caller, Inbox};
 use inbox_store::{Location, Store};
-use inbox_testkit::sandbox::Sandbox;
+use inbox_testkit::sandbox::{Sandbox, words};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -146,7 +147,7 @@ fn a_secret_is_shown_once_and_found_nowhere() {
 #[test]
 fn no_label_makes_a_token_the_consoles_own() {
     let desk = Sandbox::new(INBOX);
-    for label in ["console", "console link"] {
+    for label in ["console", "console link", "console probe"] {
         let made = desk.run([
             "token", "create", "--agent", "bob", "--label", label, "--json",
         ]);
@@ -177,6 +178,93 @@ fn a_session_of_the_console_opens_the_console_and_nothing_for_programs() {
         assert_eq!(answered.status, 401, "{path}: {}", answered.body);
     }
     assert!(inbox.in_console(&secret).is_ok());
+}
+
+#[test]
+fn who_only_listens_where_a_server_may_be_is_told_nothing_that_opens() {
+    for said in [
+        r#"{"ok":false}"#,
+        r#"{"ok":true,"token":{"token_id":"tok_00000000","agent_id":"operator"}}"#,
+        "<html>",
+    ] {
+        let thief = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = thief.local_addr().expect("its address");
+        let ear = thief.try_clone().expect("it listens on");
+        let overheard = std::thread::spawn(move || {
+            let (mut stream, _) = ear.accept().expect("somebody asks");
+            let mut head = [0; 4096];
+            let count = stream.read(&mut head).expect("it says something");
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{said}",
+                said.len()
+            );
+            stream.write_all(answer.as_bytes()).expect("it is told");
+            String::from_utf8_lossy(&head[..count]).into_owned()
+        });
+        let desk = Sandbox::new(INBOX);
+        let line = format!("ui --no-open --listen {address}");
+        let (child, link) = listening(desk.command(words(&line)));
+        let (url, code) = link.rsplit_once("/in/").expect("a link");
+        let own = url.split_once("://").expect("a URL").1.to_owned();
+        let code = code.to_owned();
+        let served = Served {
+            desk,
+            child,
+            url: url.to_owned(),
+        };
+        assert_ne!(own, address.to_string(), "the link leads to the thief");
+        let heard = overheard.join().expect("it heard");
+        assert!(!heard.contains(&code), "{heard}");
+        let shown = heard
+            .lines()
+            .find_map(|line| line.split_once("Bearer "))
+            .map(|(_, secret)| secret.trim().to_owned());
+        let shown = shown.expect("by something it must be known");
+        let open = |code: &str| {
+            let asked = format!("GET /in/{code} HTTP/1.1\r\nHost: {own}\r\n\r\n");
+            exchange(served.address(), asked.as_bytes()).status
+        };
+        assert_ne!(open(&shown), 303, "what was overheard opens the console");
+        let bearer = format!("Bearer {shown}");
+        let headers = [JSON, ("Authorization", bearer.as_str())];
+        for path in ["/v1/list", "/v1/send", "/v1/token-create"] {
+            let asked = exchange(&own, &post(path, &own, &headers, "{}"));
+            assert_eq!(asked.status, 403, "{path}: {}", asked.body);
+        }
+        assert_eq!(open(&code), 303);
+    }
+}
+
+#[test]
+fn a_reader_keeps_no_lease_and_nobody_keeps_that_of_another() {
+    let served = Served::start();
+    let desk = &served.desk;
+    desk.ok("send --from lead --to bob --subject Work");
+    desk.ok("session start --agent bob --session bobs-1");
+    desk.ok("claim --agent bob --session bobs-1 --lease-seconds 2");
+    let address = served.address();
+    let made = desk.ok("token create --agent bob --scope read");
+    let reader = made["secret"].as_str().expect("a secret").to_owned();
+    let stranger = served.token("eve", "");
+    let wait = r#"{"thread":"thr_1","timeout_seconds":4}"#;
+    let ask = |secret: &str, session: &str| {
+        let bearer = format!("Bearer {secret}");
+        let headers = [
+            JSON,
+            ("Authorization", bearer.as_str()),
+            ("Inbox-Session", session),
+        ];
+        exchange(address, &post("/v1/wait-reply", address, &headers, wait))
+    };
+    let refused = ask(&stranger, "bobs-1");
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    assert!(refused.body.contains("invalid_input"), "{}", refused.body);
+    // Past the end of the lease.
+    let waited = ask(&reader, "bobs-1");
+    assert_eq!(waited.status, 200, "{}", waited.body);
+    let events = desk.ok("show --thread thr_1 --events 100");
+    assert!(!events.to_string().contains("renewed"), "{events}");
+    desk.ok("claim --agent bob --thread thr_1");
 }
 
 #[test]

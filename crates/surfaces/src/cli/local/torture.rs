@@ -90,6 +90,8 @@ pub(crate) fn worker(argv: &[OsString]) -> Option<ExitCode> {
 
 pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
     let plan = plan(matches, context)?;
+    // All that is made here, and by the processes of the torture, is this user's alone.
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let stop = Arc::new(AtomicBool::new(false));
     stop_when_told(Arc::clone(&stop))?;
     let report = play(&plan, &stop, &mut |line| context.printer.in_place(line));

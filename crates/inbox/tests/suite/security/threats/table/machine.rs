@@ -6,7 +6,7 @@ pub(super) const THREATS: [Threat; 15] = [
     Threat {
         number: 1,
         attack: "The store is another program's file, of a newer version, on a network disk, without its log, read-only or full",
-        defence: "SQLite is built in; a store is known by its marker and version; network file systems are refused; damage is an error and never an empty answer",
+        defence: "SQLite is built in; a store is known by its marker and version; network file systems are refused; each commit is noted beside it, so that a lost log is known; damage is an error and never an empty answer",
         held: &[
             Held(
                 "damage/foreign.rs",
@@ -22,6 +22,11 @@ pub(super) const THREATS: [Threat; 15] = [
                 "damage/foreign.rs",
                 "a_store_that_lost_a_table_is_corrupt",
                 Cases::Of(&["TABLES"]),
+            ),
+            Held(
+                "damage.rs",
+                "a_log_that_was_cut_changed_or_taken_away_is_told_of_by_every_command",
+                Cases::Of(&["CUTS", "COMMANDS"]),
             ),
             Held(
                 "damage.rs",
@@ -167,6 +172,11 @@ pub(super) const THREATS: [Threat; 15] = [
                 Cases::Untold,
             ),
             Held(
+                "fire/order.rs",
+                "on_postgresql_5_readers_among_8_writers_see_30_000_events_once_in_one_order_past_a_slow_commit",
+                Cases::Untold,
+            ),
+            Held(
                 "cli/rights.rs",
                 "within_an_operation_the_path_is_pinned_and_nothing_waits_for_ever",
                 Cases::Untold,
@@ -192,6 +202,11 @@ pub(super) const THREATS: [Threat; 15] = [
                 "server/gate.rs",
                 "only_hosts_and_origins_of_this_server_come_in_on_every_path",
                 Cases::Of(&["OWN_HOSTS", "FOREIGN_ORIGINS", "PATHS"]),
+            ),
+            Held(
+                "server/gate.rs",
+                "on_every_route_there_is_a_foreign_host_or_page_is_refused",
+                Cases::Of(&["OTHER_ROUTES", "FOREIGN"]),
             ),
             Held(
                 "server/gate.rs",
@@ -227,6 +242,11 @@ pub(super) const THREATS: [Threat; 15] = [
         attack: "A secret leaks: by arguments, logs, addresses, errors, dumps, copies, or modes of files",
         defence: "Tokens are shown once and kept as hashes; secrets come by the environment or a private file; nothing repeats them; 0600 and 0700 whatever the umask; no redirect is followed",
         held: &[
+            Held(
+                "server/secrets.rs",
+                "who_only_listens_where_a_server_may_be_is_told_nothing_that_opens",
+                Cases::Untold,
+            ),
             Held(
                 "security/canary.rs",
                 "no_command_shows_or_keeps_a_secret",
@@ -297,8 +317,13 @@ pub(super) const THREATS: [Threat; 15] = [
     Threat {
         number: 9,
         attack: "Strangers wear a server out: sessions, slow or endless heads, huge bodies",
-        defence: "A token before a body is read; limits on heads, bodies, times, connections and queues",
+        defence: "A token before a body is read; limits on heads, bodies, times, connections and queues; who asks nothing leaves for who does",
         held: &[
+            Held(
+                "server/load.rs",
+                "those_who_never_say_what_they_want_keep_nobody_out",
+                Cases::Untold,
+            ),
             // The same stranger, ten thousand times, is one case.
             Held(
                 "server/load.rs",
@@ -331,6 +356,11 @@ pub(super) const THREATS: [Threat; 15] = [
                 "server/spoof.rs",
                 "nobody_passes_for_another_or_for_the_person",
                 Cases::Of(&["WRITING", "OTHERS"]),
+            ),
+            Held(
+                "server/secrets.rs",
+                "a_reader_keeps_no_lease_and_nobody_keeps_that_of_another",
+                Cases::Untold,
             ),
             // A field that is not there is refused whatever it says: whom it names makes no other case.
             Held(
@@ -447,8 +477,13 @@ pub(super) const THREATS: [Threat; 15] = [
     Threat {
         number: 14,
         attack: "An artifact points out of its folder, to a device, a pipe or another's file",
-        defence: "A path is text; only the sender's own program reads a regular file's size and hash, with the sender's rights, from what it has opened and up to 16 GiB; a server reads nothing",
+        defence: "A path is text; only the sender's own program reads a regular file's size and hash, with the sender's rights, from what it has opened and up to 16 GiB; a runner follows no link out of the folder that was worked in; a server reads nothing",
         held: &[
+            Held(
+                "crates/runner/src/verify.rs",
+                "a_folder_that_becomes_a_link_at_any_moment_leads_nowhere",
+                Cases::Untold,
+            ),
             Held(
                 "security/paths.rs",
                 "over_http_a_path_is_text_and_nothing_is_read_through_it",
