@@ -59,6 +59,10 @@ pub const PLANTED: &[(&str, &str)] = &[
         "a copy begins anew whenever somebody writes, and never ends while many do",
     ),
     (
+        "marked_ahead",
+        "what is committed is noted before it is on disk",
+    ),
+    (
         "log_unmarked",
         "a store whose log was cut or taken away passes for the whole of it",
     ),

@@ -95,6 +95,7 @@ pub use roster::{AgentDetails, ReachedSession, Resolved, SessionRow};
 pub use row::ThreadRow;
 pub use script::{Script, scripts};
 pub use search::{ARCHIVE_PARTS, Archived, Document, Found, Hit, Query, Search, SearchFilter};
+pub use sqlite::noted_event;
 pub use tx::{AgentRow, Replay, Tx};
 pub use untold::Pressing;
 

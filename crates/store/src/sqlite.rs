@@ -34,6 +34,7 @@ use failure::{corrupt, database};
 pub(crate) use file::{fs_kind, init, is_network_fs};
 use lock::WriteLock;
 use mark::Mark;
+pub use mark::noted_event;
 use place::Place;
 pub(crate) use search::SearchFile;
 use sharing::Sharing;
@@ -333,6 +334,9 @@ impl Driver for Sqlite {
             self.armed.reach(Point::BeforeCommit);
         }
         let is_shared = self.sharing.close();
+        if planted("marked_ahead") {
+            self.mark.committed(&self.lock);
+        }
         // A commit that failed may have left the transaction open; the caller rolls back.
         let committed = self.execute("COMMIT");
         if !planted("failure_unheard") {

@@ -78,14 +78,26 @@ impl Mark {
 
     /// The newest event that was noted of the store at `path`.
     pub(super) fn noted(&self, path: &Path, owner: u32) -> Option<i64> {
-        let mut how = OpenOptions::new();
-        let file = private::open_of(how.read(true), &beside(path, "-lock"), owner).ok()?;
-        let mut bytes = [0; 40];
-        file.read_exact_at(&mut bytes, 0).ok()?;
-        let newest = i64::from_le_bytes(bytes[24..32].try_into().ok()?);
-        // Another file's note is another one, and half of a note has another sum.
-        (note(self.identity?, newest) == bytes).then_some(newest)
+        let (identity, newest) = read(path, owner)?;
+        // Another file's note says nothing about this one.
+        (self.identity? == identity).then_some(newest)
     }
+}
+
+/// The newest event that is noted beside a store, whichever file it was noted of: for who looks at a disk on which files have moved.
+pub fn noted_event(store: &Path) -> Option<i64> {
+    read(store, private::user()).map(|(_, newest)| newest)
+}
+
+/// The note beside a store. Half of one has another sum, and is none.
+fn read(store: &Path, owner: u32) -> Option<(Identity, i64)> {
+    let mut how = OpenOptions::new();
+    let file = private::open_of(how.read(true), &beside(store, "-lock"), owner).ok()?;
+    let mut bytes = [0; 40];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    let field = |at: usize| bytes[at..at + 8].try_into().ok();
+    let (identity, newest) = ([field(8)?, field(16)?], i64::from_le_bytes(field(24)?));
+    (note(identity, newest) == bytes).then_some((identity, newest))
 }
 
 fn note([number, born]: Identity, newest: i64) -> [u8; 40] {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use inbox_store::{Location, Store};
+use inbox_store::{Location, Store, noted_event};
 
 use super::image::{Image, Kept, image};
 use super::record::{Act, Promise, Record};
@@ -180,7 +180,14 @@ impl<'a> Judge<'a> {
         let place = store
             .strip_prefix(&self.record.root)
             .map_err(|error| Broken::new(error.to_string()))?;
-        let opened = Store::open(&Location::File(self.bench.join(place)))?;
+        let place = self.bench.join(place);
+        // What is noted as committed is there: the note comes after the commit, on any disk.
+        let noted = noted_event(&place).unwrap_or(0);
+        let opened = Store::open(&Location::File(place))?;
+        let newest = opened.newest_event()?.0;
+        must(noted <= newest, || {
+            format!("event {noted} is noted as committed, and the newest is {newest}")
+        })?;
         let problems = opened.check()?;
         must(problems.is_empty(), || {
             format!("the store is damaged: {problems:?}")
