@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::stage::{MODEL, Place, Stage};
-use super::story;
+use super::story::{self, Client};
 use crate::setup::clients::{CLAUDE, installed};
 
 const KEY: &str = "sk-ant-stand-in-0123456789abcdef0123456789abcdef";
@@ -39,8 +39,13 @@ fn start(place: &Place, args: &[&str]) -> Stage {
     Stage::start(place, &installed(&CLAUDE), args, &variables)
 }
 
-fn plays(place: &Place, door: &str) -> Stage {
-    story::play(place, "claude-blog", door, |place| start(place, &["Hello"]))
+fn plays(place: &Place, door: &'static str) -> Stage {
+    let claude = Client {
+        agent: "claude-blog",
+        door,
+        sign: None,
+    };
+    story::play(place, &claude, |place| start(place, &["Hello"]))
 }
 
 #[test]

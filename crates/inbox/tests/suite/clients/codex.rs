@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::stage::{MODEL, Place, Stage};
-use super::story;
+use super::story::{self, Client};
 use crate::setup::clients::{CODEX, installed};
 
 /// A place whose user trusts the project, has set up the inbox, and has approved its hooks.
@@ -80,7 +80,12 @@ fn doors(place: &Place) -> Value {
 #[test]
 fn a_session_of_codex_is_told_at_its_start_and_woken_by_its_queue() {
     let place = place();
-    let mut stage = story::play(&place, "codex-blog", "codex_queue", |place| {
+    let codex = Client {
+        agent: "codex-blog",
+        door: "codex_queue",
+        sign: Some("Worked for"),
+    };
+    let mut stage = story::play(&place, &codex, |place| {
         Stage::start(place, &installed(&CODEX), &["Hello"], &[])
     });
     place.watched_by("codex_queue");

@@ -274,6 +274,16 @@ impl Stage {
         });
     }
 
+    /// Waits until a sign is on the screen after what was said last, and not only somewhere above it.
+    #[track_caller]
+    pub(super) fn shows_after(&mut self, said: &str, sign: &str) {
+        self.until(&format!("{sign:?} after {said:?}"), |_, screen| {
+            let contents = screen.contents();
+            let said = contents.rfind(said)?;
+            contents[said..].contains(sign).then_some(())
+        });
+    }
+
     /// Waits until the client has ended by itself.
     #[track_caller]
     pub(super) fn exits(&mut self) {
