@@ -1,6 +1,6 @@
 //! A gate in front of what a claim must have: commands queue behind it and are let go together.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -34,20 +34,24 @@ pub fn race(
 
 /// The write lock of a file, held by the torture until it is dropped.
 #[derive(Debug)]
-struct Gate(File);
+pub struct Gate(File);
 
 impl Gate {
-    /// Takes the lock of a store.
-    fn close(store: &Path) -> Result<Self, Broken> {
+    /// Takes the lock of a store. What is noted in its file stays: it says how far the store has come.
+    pub fn close(store: &Path) -> Result<Self, Broken> {
         let mut path = store.as_os_str().to_owned();
         path.push("-lock");
-        let file = File::create(path)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
         flock(&file, FlockOperation::LockExclusive).map_err(std::io::Error::from)?;
         Ok(Gate(file))
     }
 
-    /// Waits until each of them queues for the lock, or has ended because it needs none.
-    fn gather(&self, children: &mut [Leashed]) -> Result<usize, Broken> {
+    /// Waits until each of them queues for the lock, or has ended because it needs none. How many queue.
+    pub fn gather(&self, children: &mut [Leashed]) -> Result<usize, Broken> {
         let inode = self.0.metadata()?.ino();
         gathered(children, || {
             let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -123,4 +127,22 @@ fn gathered(
             .map(|waiting| (waiting + ended >= all).then_some(waiting))
             .transpose()
     })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_leaves_what_the_store_has_noted_in_its_lock() {
+        let folder = std::env::temp_dir().join(format!("inbox-gate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (store, lock) = (folder.join("coord.db"), folder.join("coord.db-lock"));
+        drop(Gate::close(&store).unwrap());
+        std::fs::write(&lock, "how far it has come").unwrap();
+        drop(Gate::close(&store).unwrap());
+        let noted = std::fs::read_to_string(&lock).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(noted, "how far it has come");
+    }
 }
