@@ -36,7 +36,12 @@ fn of_500_histories_of_8_workers_each_has_an_order_that_explains_it() {
     let counts = in_memory("histories", 500);
     assert_eq!(count(&counts, "histories"), 500);
     assert!(count(&counts, "steps") > 790_000, "{counts}");
-    assert!(count(&counts, "claims after the first") > 5_000, "{counts}");
+    assert!(
+        count(&counts, "claims after the first") > 20_000,
+        "{counts}"
+    );
+    assert!(count(&counts, "finished") > 3_000, "{counts}");
+    assert!(count(&counts, "killed") > 600, "{counts}");
 }
 
 #[test]
@@ -44,6 +49,9 @@ fn on_postgresql_of_100_histories_of_8_workers_each_has_an_order_that_explains_i
     let counts = holds(&shared().fresh_url(), "histories", 100);
     assert_eq!(count(&counts, "histories"), 100);
     assert!(count(&counts, "steps") > 158_000, "{counts}");
+    assert!(count(&counts, "claims after the first") > 4_000, "{counts}");
+    assert!(count(&counts, "finished") > 500, "{counts}");
+    assert!(count(&counts, "killed") > 100, "{counts}");
 }
 
 /// How many damaged images there are, of which a tenth are asked by the program itself.
