@@ -3,6 +3,8 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use inbox_store::FailPoint;
@@ -54,6 +56,18 @@ impl Fate {
         }
     }
 
+    /// That it ended as it was to end, and neither panicked nor gave up before.
+    fn must_have_ended(self, status: ExitStatus) -> Result<(), Broken> {
+        let (is_so, what) = match self {
+            Fate::Stopped => (status.success(), "was told to stop"),
+            Fate::Killed => (is_killed(status), "was killed"),
+            Fate::Dies(..) => (is_killed(status), "was to die at a point"),
+        };
+        must(is_so, || {
+            format!("a server that {what} ended with {status}")
+        })
+    }
+
     fn counted(self) -> &'static str {
         match self {
             Fate::Stopped => "stops",
@@ -61,6 +75,11 @@ impl Fate {
             Fate::Dies(..) => "deaths",
         }
     }
+}
+
+/// Whether somebody killed it, or it died as if somebody had.
+fn is_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(Signal::KILL.as_raw())
 }
 
 /// The part.
@@ -117,9 +136,7 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
             is_busy?;
             sent?;
             let status = ended?;
-            must(fate != Fate::Stopped || status.success(), || {
-                format!("a server that was told to stop ended with {status}")
-            })?;
+            fate.must_have_ended(status)?;
             Ok::<_, Broken>(lines)
         })?;
         bout.count(fate.counted(), 1);
@@ -212,5 +229,22 @@ mod tests {
             })
             .collect();
         assert_eq!(points, WRITES);
+    }
+
+    #[test]
+    fn a_server_that_gave_up_or_panicked_by_itself_was_not_killed() {
+        let dies = Fate::Dies(FailPoint::AfterCommit, 1);
+        let of = |fate: Fate, raw| fate.must_have_ended(ExitStatus::from_raw(raw)).is_ok();
+        let (killed, aborted, gave_up, well) = (9, 6, 50 << 8, 0);
+        for fate in [Fate::Killed, dies] {
+            assert!(of(fate, killed));
+            for other in [aborted, gave_up, well] {
+                assert!(!of(fate, other), "{other}");
+            }
+        }
+        assert!(of(Fate::Stopped, well));
+        for other in [killed, aborted, gave_up] {
+            assert!(!of(Fate::Stopped, other), "{other}");
+        }
     }
 }
