@@ -72,10 +72,12 @@ impl Part for Kills {
             ground.remove();
         }
         // Otherwise the kills fell beside the writes and nothing was tried.
-        must(
-            bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0),
-            || format!("the kills fell beside the writes: {told} acknowledged, {untold} gone"),
-        )
+        if bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0) {
+            return Ok(());
+        }
+        Err(Broken::unable(format!(
+            "the kills fell beside the writes: {told} acknowledged, {untold} gone"
+        )))
     }
 }
 

@@ -44,14 +44,17 @@ enum Fate {
 }
 
 impl Fate {
-    /// Each of them in turn, and every point of a write.
-    fn of(round: u64, dice: &mut Dice) -> Self {
-        match round % 3 {
+    /// How many rounds there are until every point of a write has had its turn, and the others as often.
+    const ALL: u64 = 3 * WRITES.len() as u64;
+
+    /// Which one it is in turn.
+    fn of(turn: u64, dice: &mut Dice) -> Self {
+        match turn % 3 {
             0 => Fate::Stopped,
             1 => Fate::Killed,
             _ => {
-                let turn = usize::try_from(round / 3).unwrap_or_default();
-                Fate::Dies(WRITES[turn % WRITES.len()], 1 + dice.below(COMMITS))
+                let point = usize::try_from(turn / 3).unwrap_or_default();
+                Fate::Dies(WRITES[point % WRITES.len()], 1 + dice.below(COMMITS))
             }
         }
     }
@@ -106,7 +109,7 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
     let store = ground.store()?;
     while let Some(mut round) = bout.next() {
         let goal = 1 + round.dice.below(ANSWERS);
-        let fate = Fate::of(round.number, &mut round.dice);
+        let fate = Fate::of(round.turn(Fate::ALL), &mut round.dice);
         let (mut server, address) = start(ground, fate)?;
         let answered = AtomicU64::new(0);
         let lines = std::thread::scope(|scope| {
@@ -221,7 +224,8 @@ mod tests {
     #[test]
     fn in_18_rounds_a_server_dies_at_every_point_of_a_write() {
         let mut dice = Dice::new(7);
-        let fates = (0..18).map(|round| Fate::of(round, &mut dice));
+        assert_eq!(Fate::ALL, 18);
+        let fates = (0..Fate::ALL).map(|turn| Fate::of(turn, &mut dice));
         let points: Vec<_> = fates
             .filter_map(|fate| match fate {
                 Fate::Dies(point, _) => Some(point),
