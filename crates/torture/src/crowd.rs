@@ -21,8 +21,9 @@ const MEMORY: u64 = 128 << 10;
 /// How many rounds share a store.
 const ACT: u64 = 10;
 
-/// How often the store is looked at while they write.
+/// How often the whole store is checked while they write; of a few, who have soon written all.
 const CHECK_EVERY: Duration = Duration::from_secs(2);
+const CHECK_FEW_EVERY: Duration = Duration::from_millis(100);
 
 /// How long it may take before it counts as never, for a crowd.
 const PATIENCE: Duration = NEVER.saturating_mul(5);
@@ -34,6 +35,13 @@ pub enum Size {
     Usual,
     /// 256 on a file, and 128 clients of a server.
     Large,
+    /// A small throng: so many, each of which writes so often at least.
+    Few {
+        /// How many.
+        processes: u64,
+        /// How often.
+        steps: u64,
+    },
 }
 
 /// The part.
@@ -43,7 +51,7 @@ impl Part for Crowd {
     fn name(&self) -> &'static str {
         match self.0 {
             Size::Usual => "crowd",
-            Size::Large => "throng",
+            Size::Large | Size::Few { .. } => "throng",
         }
     }
 
@@ -52,7 +60,7 @@ impl Part for Crowd {
     }
 
     fn is_by_name(&self) -> bool {
-        self.0 == Size::Large
+        self.0 != Size::Usual
     }
 
     fn applies(&self, ground: &Ground<'_>) -> Result<(), String> {
@@ -66,6 +74,17 @@ impl Part for Crowd {
         }
         Ok(())
     }
+}
+
+/// What was seen of a crowd while it wrote.
+#[derive(Default)]
+struct Watched {
+    /// The longest log, in bytes.
+    log: u64,
+    /// The most memory that one of them had, in kilobytes.
+    memory: u64,
+    /// How often the whole store was checked.
+    checks: u64,
 }
 
 impl Crowd {
@@ -84,10 +103,11 @@ impl Crowd {
                 let work = Work::new(format!("{own}{n}"), shared);
                 crowd.push((writer(ground, &work, steps)?, work));
             }
-            let (log, memory) = until_all_end(&inbox, ground, &mut crowd)?;
+            let watched = self.until_all_end(&inbox, ground, &mut crowd)?;
             bout.count("processes", processes);
-            bout.peak("bytes of log", log);
-            bout.peak("KB of memory each", memory);
+            bout.count("checks", watched.checks);
+            bout.peak("bytes of log", watched.log);
+            bout.peak("KB of memory each", watched.memory);
             books.read(inbox.store(), &own)?;
             for (mut child, mut work) in crowd {
                 let status = child.wait()?;
@@ -115,6 +135,7 @@ impl Crowd {
         match self.0 {
             Size::Usual => 10,
             Size::Large => 40,
+            Size::Few { steps, .. } => steps,
         }
     }
 
@@ -123,14 +144,62 @@ impl Crowd {
             (Size::Usual, _) => 64,
             (Size::Large, false) => 256,
             (Size::Large, true) => 128,
+            (Size::Few { processes, .. }, _) => processes,
+        }
+    }
+
+    /// Waits until all have ended, and looks meanwhile whether the store is sound, and whether what may not grow does.
+    fn until_all_end(
+        &self,
+        inbox: &Inbox,
+        ground: &Ground<'_>,
+        crowd: &mut [(Leashed, Work)],
+    ) -> Result<Watched, Broken> {
+        let mut patience = Patience::of(PATIENCE);
+        let every = match self.0 {
+            Size::Usual | Size::Large => CHECK_EVERY,
+            Size::Few { .. } => CHECK_FEW_EVERY,
+        };
+        let mut check = Instant::now() + every;
+        let mut seen = Watched::default();
+        loop {
+            seen.log = seen.log.max(log_bytes(ground));
+            must(seen.log < LOG, || {
+                format!("the log grew to {} bytes", seen.log)
+            })?;
+            let mut is_over = true;
+            for (child, _) in &mut *crowd {
+                seen.memory = seen.memory.max(peak_memory(child.id()));
+                is_over &= child.try_wait()?.is_some();
+            }
+            must(seen.memory < MEMORY, || {
+                format!("a process had {} KB of memory", seen.memory)
+            })?;
+            if Instant::now() >= check {
+                is_whole(inbox)?;
+                seen.checks += 1;
+                check = Instant::now() + every;
+            }
+            if is_over {
+                return Ok(seen);
+            }
+            must(patience.lasts(), || {
+                "a crowd of writers never ended".to_owned()
+            })?;
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
 
 /// Whether a server takes so many more connections.
 pub(crate) fn has_room(ground: &Ground<'_>, wanted: u64) -> Result<(), String> {
+    room(ground, wanted).map(drop)
+}
+
+/// How many more connections a server takes, if it takes as many as are wanted; a file takes any number.
+pub(crate) fn room(ground: &Ground<'_>, wanted: u64) -> Result<u64, String> {
     if !ground.is_served() {
-        return Ok(());
+        return Ok(u64::MAX);
     }
     let rows = ground
         .look("SELECT current_setting('max_connections'), (SELECT count(*) FROM pg_stat_activity)")
@@ -146,42 +215,7 @@ pub(crate) fn has_room(ground: &Ground<'_>, wanted: u64) -> Result<(), String> {
             "the server has room for {free} more connections, and {wanted} are wanted: its max_connections is {most}"
         ));
     }
-    Ok(())
-}
-
-/// Waits until all have ended, and looks meanwhile whether the store is sound, and whether what may not grow does: the longest log
-/// and the most memory that one had.
-fn until_all_end(
-    inbox: &Inbox,
-    ground: &Ground<'_>,
-    crowd: &mut [(Leashed, Work)],
-) -> Result<(u64, u64), Broken> {
-    let mut patience = Patience::of(PATIENCE);
-    let mut check = Instant::now() + CHECK_EVERY;
-    let (mut log, mut memory) = (0, 0);
-    loop {
-        log = log.max(log_bytes(ground));
-        must(log < LOG, || format!("the log grew to {log} bytes"))?;
-        let mut is_over = true;
-        for (child, _) in &mut *crowd {
-            memory = memory.max(peak_memory(child.id()));
-            is_over &= child.try_wait()?.is_some();
-        }
-        must(memory < MEMORY, || {
-            format!("a process had {memory} KB of memory")
-        })?;
-        if Instant::now() >= check {
-            is_whole(inbox)?;
-            check = Instant::now() + CHECK_EVERY;
-        }
-        if is_over {
-            return Ok((log, memory));
-        }
-        must(patience.lasts(), || {
-            "a crowd of writers never ended".to_owned()
-        })?;
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    Ok(free)
 }
 
 /// That the store is whole, while others write to it.

@@ -1,6 +1,7 @@
 //! A gate in front of what a claim must have: commands queue behind it and are let go together.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -34,27 +35,44 @@ pub fn race(
 
 /// The write lock of a file, held by the torture until it is dropped.
 #[derive(Debug)]
-struct Gate(File);
+pub struct Gate(File);
 
 impl Gate {
-    /// Takes the lock of a store.
-    fn close(store: &Path) -> Result<Self, Broken> {
+    /// Takes the lock of a store. What is noted in its file stays: it says how far the store has come.
+    pub fn close(store: &Path) -> Result<Self, Broken> {
         let mut path = store.as_os_str().to_owned();
         path.push("-lock");
-        let file = File::create(path)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
         flock(&file, FlockOperation::LockExclusive).map_err(std::io::Error::from)?;
         Ok(Gate(file))
     }
 
-    /// Waits until each of them queues for the lock, or has ended because it needs none.
-    fn gather(&self, children: &mut [Leashed]) -> Result<usize, Broken> {
+    /// Waits until each of them queues for the lock, or has ended because it needs none. How many queue.
+    pub fn gather(&self, children: &mut [Leashed]) -> Result<usize, Broken> {
         let inode = self.0.metadata()?.ino();
+        let own: BTreeSet<u32> = children.iter().map(|child| child.id()).collect();
         gathered(children, || {
             let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-            let waits = |line: &&str| line.contains("->") && line.contains(&format!(":{inode} "));
-            Ok(locks.lines().filter(waits).count())
+            Ok(queue(&locks, inode).intersection(&own).count())
         })
     }
+}
+
+/// Which processes queue for a file's lock. A list that changes while it is read has some of them several times, and another file system may
+/// have a file of the same number.
+fn queue(locks: &str, inode: u64) -> BTreeSet<u32> {
+    let file = format!(":{inode}");
+    let waiting = locks.lines().filter(|line| line.contains("->"));
+    let process = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let place = words.iter().position(|word| word.ends_with(&file))?;
+        words.get(place.checked_sub(1)?)?.parse().ok()
+    };
+    waiting.filter_map(process).collect()
 }
 
 /// The same on a server: a write to the thread that is not committed and never will be.
@@ -123,4 +141,36 @@ fn gathered(
             .map(|waiting| (waiting + ended >= all).then_some(waiting))
             .transpose()
     })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_queues_for_a_lock_is_counted_once_however_often_it_is_listed() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 70 00:1a:33 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 71 00:1a:33 0 EOF
+1:  -> FLOCK  ADVISORY  WRITE 72 00:1a:33 0 EOF
+2: -> POSIX  ADVISORY  WRITE 73 00:1a:133 0 EOF
+1: FLOCK  ADVISORY  WRITE 70 00:1a:33 0 EOF
+1: -> FLOCK  ADVISORY  WRITE 71 00:1a:33 0 EOF
+";
+        assert_eq!(queue(locks, 33), BTreeSet::from([71, 72]));
+        assert_eq!(queue(locks, 133), BTreeSet::from([73]));
+        assert_eq!(queue(locks, 3), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_gate_leaves_what_the_store_has_noted_in_its_lock() {
+        let folder = std::env::temp_dir().join(format!("inbox-gate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (store, lock) = (folder.join("coord.db"), folder.join("coord.db-lock"));
+        drop(Gate::close(&store).unwrap());
+        std::fs::write(&lock, "how far it has come").unwrap();
+        drop(Gate::close(&store).unwrap());
+        let noted = std::fs::read_to_string(&lock).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(noted, "how far it has come");
+    }
 }

@@ -3,22 +3,22 @@
 
 mod worker;
 
-use std::sync::Arc;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use inbox_core::ThreadId;
 use inbox_core::record::Millis;
-use inbox_ops::{Inbox, Operation, Send};
+use inbox_ops::Inbox;
 use inbox_store::Clock;
 
 use worker::Worker;
 
 use crate::bout::Bout;
 use crate::dice::Dice;
-use crate::ground::{Ground, caller, inbox};
+use crate::ground::{Ground, inbox};
 use crate::history::{Deed, judge};
+use crate::races::open;
 use crate::{Broken, Part};
 
 /// How many workers there are.
@@ -27,7 +27,7 @@ const WORKERS: usize = 8;
 /// How many steps each takes in a history.
 const STEPS: usize = 200;
 
-/// How many threads they work on at a time. A thread that is done is followed by another.
+/// How many threads they work on at a time. One that has ended is followed by another, and each is judged by itself.
 const THREADS: usize = 6;
 
 /// How many histories share a store.
@@ -71,17 +71,26 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
         let field = Field::new(ground, &clock, &inboxes[0], round.number, &round.dice)?;
         let deeds = field.play(&inboxes, &round.dice)?;
         bout.count("histories", 1);
-        for (thread, deeds) in field.threads.iter().zip(&deeds) {
+        for (thread, deeds) in field.threads().all.iter().zip(&deeds) {
             let order =
                 judge(deeds).map_err(|wrong| Broken::new(format!("thread {thread}: {wrong}")))?;
             bout.count("steps", u64::try_from(order.len()).unwrap_or(0));
-            let steals = deeds.iter().filter(|deed| worker::is_steal(deed)).count();
-            bout.count("claims after the first", u64::try_from(steals).unwrap_or(0));
-            let killed = deeds.iter().filter(|deed| deed.answered.is_none()).count();
-            bout.count("killed", u64::try_from(killed).unwrap_or(0));
+            let of = |is: fn(&Deed) -> bool| {
+                u64::try_from(deeds.iter().filter(|deed| is(deed)).count()).unwrap_or(0)
+            };
+            bout.count("claims after the first", of(worker::is_steal));
+            bout.count("finished", of(worker::is_end));
+            bout.count("killed", of(|deed| deed.answered.is_none()));
         }
     }
     Ok(())
+}
+
+/// The threads of a history, in the order in which they were opened.
+struct Threads {
+    all: Vec<ThreadId>,
+    /// Which of them are worked on.
+    places: [usize; THREADS],
 }
 
 /// What the workers of one history share.
@@ -89,7 +98,9 @@ struct Field<'a> {
     ground: &'a Ground<'a>,
     clock: &'a AtomicI64,
     begun: Instant,
-    threads: Vec<ThreadId>,
+    /// Which history it is, as its threads say.
+    subject: String,
+    threads: Mutex<Threads>,
     /// Before which of its steps a worker's process dies, by worker.
     deaths: Vec<(usize, usize)>,
 }
@@ -103,24 +114,20 @@ impl<'a> Field<'a> {
         dice: &Dice,
     ) -> Result<Self, Broken> {
         let mut dice = dice.nth(1000);
-        let send = Send {
-            to: vec!["crew".parse()?],
-            subject: Some(format!("history {number}")),
-            ..Send::default()
-        };
-        let lead = caller("lead")?;
-        let open = || Ok(send.run(inbox, &lead)?.thread.thread_id);
-        let threads = (0..THREADS).map(|_| open());
-        let pick = |most: usize, dice: &mut Dice| {
-            usize::try_from(dice.below(u64::try_from(most).unwrap_or(1))).unwrap_or_default()
+        let subject = format!("history {number}");
+        let all = (0..THREADS).map(|_| open(inbox, &subject));
+        let threads = Threads {
+            all: all.collect::<Result<_, _>>()?,
+            places: std::array::from_fn(|place| place),
         };
         Ok(Field {
             ground,
             clock,
             begun: Instant::now(),
-            threads: threads.collect::<Result<_, Broken>>()?,
+            subject,
+            threads: Mutex::new(threads),
             deaths: (0..DEATHS)
-                .map(|_| (pick(WORKERS, &mut dice), pick(STEPS, &mut dice)))
+                .map(|_| (dice.place(WORKERS), dice.place(STEPS)))
                 .collect(),
         })
     }
@@ -145,11 +152,35 @@ impl<'a> Field<'a> {
             let join = workers.into_iter().map(|worker| worker.join());
             join.map(crate::joined).collect::<Result<Vec<_>, Broken>>()
         })?;
-        let mut by_thread = vec![Vec::new(); self.threads.len()];
+        let mut by_thread = vec![Vec::new(); self.threads().all.len()];
         for (thread, deed) in played.into_iter().flatten() {
             by_thread[thread].push(deed);
         }
         Ok(by_thread)
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which thread of its history is worked on in a place.
+    fn at(&self, place: usize) -> usize {
+        self.threads().places[place]
+    }
+
+    fn id(&self, thread: usize) -> ThreadId {
+        self.threads().all[thread]
+    }
+
+    /// Opens another thread in the place of one that has ended, unless somebody else has.
+    fn follow(&self, inbox: &Inbox, ended: usize) -> Result<(), Broken> {
+        let mut threads = self.threads();
+        if let Some(place) = threads.places.iter().position(|at| *at == ended) {
+            let next = open(inbox, &self.subject)?;
+            threads.places[place] = threads.all.len();
+            threads.all.push(next);
+        }
+        Ok(())
     }
 
     /// Real time, which never goes back.

@@ -72,10 +72,12 @@ impl Part for Kills {
             ground.remove();
         }
         // Otherwise the kills fell beside the writes and nothing was tried.
-        must(
-            bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0),
-            || format!("the kills fell beside the writes: {told} acknowledged, {untold} gone"),
-        )
+        if bout.rounds() < 20 || bout.is_stopped() || (told > 0 && untold > 0) {
+            return Ok(());
+        }
+        Err(Broken::unable(format!(
+            "the kills fell beside the writes: {told} acknowledged, {untold} gone"
+        )))
     }
 }
 
@@ -198,7 +200,7 @@ pub(crate) fn gave_up(child: &mut Leashed, work: &Work) -> Broken {
     if let Some(mut stderr) = child.stderr.take() {
         let _ = stderr.read_to_string(&mut said);
     }
-    Broken::new(format!(
+    Broken::hindered(format!(
         "{} gave up after {} steps with {status}: {}",
         work.prefix,
         work.step,

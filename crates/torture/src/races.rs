@@ -8,6 +8,7 @@ use inbox_ops::{Claim, Inbox, Operation, Send};
 
 use crate::bout::Bout;
 use crate::child::{Outcome, are_seen, ends};
+use crate::crowd::room;
 use crate::gate;
 use crate::ground::{Ground, caller};
 use crate::{Broken, Part, must};
@@ -35,6 +36,19 @@ const ACT: u64 = 100;
 
 /// As many as there are in the widest race, if the server lets so many in.
 const WIDEST: usize = 64;
+
+/// The fewest for which it is tried on a server.
+const NARROWEST: usize = PROCESSES;
+
+/// How many connections of a server are left to those who race as processes, to who looks at the store meanwhile, and to the server's other
+/// users: they are not to be turned away because of a race.
+const SPARED: usize = PROCESSES + 16;
+
+/// How many of those who race in one process a server has room for that takes so many more connections.
+fn widest(free: u64) -> usize {
+    let free = usize::try_from(free).unwrap_or(usize::MAX);
+    free.saturating_sub(SPARED).min(WIDEST)
+}
 
 /// The part.
 pub struct Races;
@@ -154,17 +168,10 @@ impl Stable {
     fn open(ground: &Ground<'_>) -> Result<Self, Broken> {
         let (said, results) = channel();
         let mut racers = Vec::new();
-        for racer in 0..WIDEST {
-            let inbox = match ground.inbox() {
-                Ok(inbox) => inbox,
-                // A server lets only so many in, and some of them are its other users.
-                Err(_) if ground.is_served() && racer >= 2 * PROCESSES => {
-                    // Some of those that we have are for the processes that race.
-                    racers.truncate(racer - PROCESSES);
-                    break;
-                }
-                Err(broken) => return Err(broken),
-            };
+        let wanted = u64::try_from(NARROWEST + SPARED).unwrap_or(u64::MAX);
+        let free = room(ground, wanted).map_err(Broken::unable)?;
+        for racer in 0..widest(free) {
+            let inbox = ground.inbox()?;
             let me = caller(&format!("t{racer}"))?;
             let (order, orders) = channel::<Order>();
             let said = said.clone();
@@ -204,5 +211,22 @@ impl Stable {
         must(won == 1, || {
             format!("{thread} must be given to one of {width}, and {won} got it")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_race_leaves_room_on_a_server_for_its_other_users() {
+        assert_eq!(widest(u64::MAX), WIDEST);
+        for free in 0..200 {
+            let left = free - u64::try_from(widest(free)).unwrap();
+            let spared = u64::try_from(SPARED).unwrap();
+            assert!(left >= spared.min(free), "{free}");
+        }
+        assert_eq!(widest(90), 64);
+        assert_eq!(widest(40), 16);
     }
 }

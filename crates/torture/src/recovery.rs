@@ -16,8 +16,20 @@ use crate::work::{Books, Work};
 use crate::worker::WORKER;
 use crate::{Broken, Part, must};
 
-/// How many messages there are before the first kill.
-const MESSAGES: u64 = 1_000_000;
+/// How much there is when they are killed.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// How many messages there are before the first kill.
+    pub messages: u64,
+    /// How many bytes of log there are at least.
+    pub log: u64,
+}
+
+/// As the part has it: its log is sixteen times what a busy store leaves.
+const LOAD: Load = Load {
+    messages: 1_000_000,
+    log: 64 << 20,
+};
 
 /// How many are written in one transaction.
 const BATCH: u64 = 2_000;
@@ -27,9 +39,6 @@ const ADDRESSES: u64 = 100;
 
 /// How many write when they are killed.
 const WRITERS: u64 = 4;
-
-/// How long the log is at least when they are: sixteen times what a busy store leaves.
-const LOG: u64 = 64 << 20;
 
 /// How long the next command may take, from its start to its end.
 const WITHIN: Duration = Duration::from_secs(1);
@@ -60,13 +69,20 @@ impl Part for Recovery {
     }
 
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
+        LOAD.recover(bout)
+    }
+}
+
+impl Load {
+    /// Kills everybody in each round, on one store, and looks how soon it answers and what it has.
+    pub fn recover(self, bout: &mut Bout<'_>) -> Result<(), Broken> {
         // Once for all rounds: to fill a store takes minutes.
         let Some(ground) = bout.act(u64::MAX)? else {
             return Ok(());
         };
         let ground = &ground;
         let shared = open_shared(ground)?;
-        fill(bout, ground)?;
+        self.fill(bout, ground)?;
         while let Some(round) = bout.next() {
             let own = format!("v{}-", round.number);
             let mut books = Books::open(&ground.store()?)?;
@@ -80,9 +96,11 @@ impl Part for Recovery {
                     work,
                 ));
             }
+            // On a slow disk it takes too long, and then nothing was tried.
             eventually("the log is long", || {
-                (log_bytes(ground) >= LOG || bout.is_stopped()).then_some(())
-            })?;
+                (log_bytes(ground) >= self.log || bout.is_stopped()).then_some(())
+            })
+            .map_err(|broken| Broken::unable(broken.what))?;
             // Who reads goes last: without it a writer would move the log.
             for (child, _) in &mut crew {
                 child.kill()?;
@@ -114,29 +132,28 @@ impl Part for Recovery {
         }
         ground.is_sound()
     }
-}
-
-/// Writes as many messages as there shall be.
-fn fill(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
-    let mut inbox = ground.inbox()?;
-    let lead = caller("lead")?;
-    for batch in 0..MESSAGES / BATCH {
-        if bout.is_stopped() {
-            break;
+    /// Writes as many messages as there shall be.
+    fn fill(self, bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
+        let mut inbox = ground.inbox()?;
+        let lead = caller("lead")?;
+        for batch in 0..self.messages / BATCH {
+            if bout.is_stopped() {
+                break;
+            }
+            inbox.share(|inbox| {
+                (0..BATCH).try_for_each(|n| {
+                    let send = Send {
+                        to: vec![format!("agent-{}", n % ADDRESSES).parse()?],
+                        subject: Some(format!("message {n} of {batch}")),
+                        ..Send::default()
+                    };
+                    send.run(inbox, &lead).map(drop)
+                })
+            })??;
+            bout.count("messages", BATCH);
         }
-        inbox.share(|inbox| {
-            (0..BATCH).try_for_each(|n| {
-                let send = Send {
-                    to: vec![format!("agent-{}", n % ADDRESSES).parse()?],
-                    subject: Some(format!("message {n} of {batch}")),
-                    ..Send::default()
-                };
-                send.run(inbox, &lead).map(drop)
-            })
-        })??;
-        bout.count("messages", BATCH);
+        Ok(())
     }
-    Ok(())
 }
 
 /// A process that reads, so that the log cannot be moved while it lives.

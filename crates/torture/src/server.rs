@@ -3,6 +3,8 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use inbox_store::FailPoint;
@@ -42,16 +44,31 @@ enum Fate {
 }
 
 impl Fate {
-    /// Each of them in turn, and every point of a write.
-    fn of(round: u64, dice: &mut Dice) -> Self {
-        match round % 3 {
+    /// How many rounds there are until every point of a write has had its turn, and the others as often.
+    const ALL: u64 = 3 * WRITES.len() as u64;
+
+    /// Which one it is in turn.
+    fn of(turn: u64, dice: &mut Dice) -> Self {
+        match turn % 3 {
             0 => Fate::Stopped,
             1 => Fate::Killed,
             _ => {
-                let turn = usize::try_from(round / 3).unwrap_or_default();
-                Fate::Dies(WRITES[turn % WRITES.len()], 1 + dice.below(COMMITS))
+                let point = usize::try_from(turn / 3).unwrap_or_default();
+                Fate::Dies(WRITES[point % WRITES.len()], 1 + dice.below(COMMITS))
             }
         }
+    }
+
+    /// That it ended as it was to end, and neither panicked nor gave up before.
+    fn must_have_ended(self, status: ExitStatus) -> Result<(), Broken> {
+        let (is_so, what) = match self {
+            Fate::Stopped => (status.success(), "was told to stop"),
+            Fate::Killed => (is_killed(status), "was killed"),
+            Fate::Dies(..) => (is_killed(status), "was to die at a point"),
+        };
+        must(is_so, || {
+            format!("a server that {what} ended with {status}")
+        })
     }
 
     fn counted(self) -> &'static str {
@@ -61,6 +78,11 @@ impl Fate {
             Fate::Dies(..) => "deaths",
         }
     }
+}
+
+/// Whether somebody killed it, or it died as if somebody had.
+fn is_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(Signal::KILL.as_raw())
 }
 
 /// The part.
@@ -87,7 +109,7 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
     let store = ground.store()?;
     while let Some(mut round) = bout.next() {
         let goal = 1 + round.dice.below(ANSWERS);
-        let fate = Fate::of(round.number, &mut round.dice);
+        let fate = Fate::of(round.turn(Fate::ALL), &mut round.dice);
         let (mut server, address) = start(ground, fate)?;
         let answered = AtomicU64::new(0);
         let lines = std::thread::scope(|scope| {
@@ -117,9 +139,7 @@ fn act(bout: &mut Bout<'_>, ground: &Ground<'_>) -> Result<(), Broken> {
             is_busy?;
             sent?;
             let status = ended?;
-            must(fate != Fate::Stopped || status.success(), || {
-                format!("a server that was told to stop ended with {status}")
-            })?;
+            fate.must_have_ended(status)?;
             Ok::<_, Broken>(lines)
         })?;
         bout.count(fate.counted(), 1);
@@ -204,7 +224,8 @@ mod tests {
     #[test]
     fn in_18_rounds_a_server_dies_at_every_point_of_a_write() {
         let mut dice = Dice::new(7);
-        let fates = (0..18).map(|round| Fate::of(round, &mut dice));
+        assert_eq!(Fate::ALL, 18);
+        let fates = (0..Fate::ALL).map(|turn| Fate::of(turn, &mut dice));
         let points: Vec<_> = fates
             .filter_map(|fate| match fate {
                 Fate::Dies(point, _) => Some(point),
@@ -212,5 +233,22 @@ mod tests {
             })
             .collect();
         assert_eq!(points, WRITES);
+    }
+
+    #[test]
+    fn a_server_that_gave_up_or_panicked_by_itself_was_not_killed() {
+        let dies = Fate::Dies(FailPoint::AfterCommit, 1);
+        let of = |fate: Fate, raw| fate.must_have_ended(ExitStatus::from_raw(raw)).is_ok();
+        let (killed, aborted, gave_up, well) = (9, 6, 50 << 8, 0);
+        for fate in [Fate::Killed, dies] {
+            assert!(of(fate, killed));
+            for other in [aborted, gave_up, well] {
+                assert!(!of(fate, other), "{other}");
+            }
+        }
+        assert!(of(Fate::Stopped, well));
+        for other in [killed, aborted, gave_up] {
+            assert!(!of(Fate::Stopped, other), "{other}");
+        }
     }
 }

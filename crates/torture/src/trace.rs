@@ -54,6 +54,15 @@ pub enum Call {
         /// What.
         bytes: Vec<u8>,
     },
+    /// To read from a file.
+    Read {
+        /// What it was called when it was opened.
+        path: PathBuf,
+        /// How many bytes at most.
+        length: u64,
+    },
+    /// To have a lock on a file, or on a part of it. Who gives one back asks for nothing.
+    Lock(PathBuf),
     /// To make a file so long.
     Resize {
         /// Which file.
@@ -97,6 +106,11 @@ pub enum Fate {
 
 /// Who sees the calls.
 pub trait Watcher {
+    /// Whether it is shown what changes nothing as well: reads and locks. There are many of them.
+    fn sees_all(&self) -> bool {
+        false
+    }
+
     /// Before a call happens.
     fn before(&mut self, _call: &Call) -> Fate {
         Fate::Happens

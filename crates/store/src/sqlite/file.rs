@@ -113,7 +113,18 @@ fn build(draft: &Path, armed: Armed, for_tests: bool) -> Result<(), StoreError> 
     if for_tests {
         store.execute("INSERT INTO meta (name, value) VALUES ('purpose', 'test')")?;
     }
-    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    // Its log goes with its draft's name, and what could not be moved out of it would be gone. That is no error to SQLite, which would
+    // move it the next time.
+    let moved = store
+        .connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    let left: i64 = moved.map_err(|error| store.failed(&error))?;
+    if left != 0 {
+        return Err(StoreError::Database(format!(
+            "cannot make {}: its log could not be moved into it",
+            draft.display()
+        )));
+    }
     drop(store);
     let synced = File::open(draft).and_then(|file| file.sync_all());
     synced.map_err(|error| StoreError::of_file(format!("cannot make {}", draft.display()), &error))

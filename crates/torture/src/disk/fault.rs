@@ -10,10 +10,13 @@ use crate::trace::{Call, Fate, Inode, Watcher};
 pub(super) struct Fault {
     /// How many calls work before it.
     at: u64,
+    /// What a write is told. A read is told of an error of the disk, whatever the disk lacks.
     errno: Errno,
-    /// Whether a write gets a part of its bytes to the disk first.
+    /// What who asks for a lock is told.
+    lock: Errno,
+    /// Whether a write gets a part of its bytes to the disk first, and a read a part of them from there.
     is_short: bool,
-    /// Whether every call from there on is refused.
+    /// Whether every call from there on is refused, but for locks: who is told that there are none waits for one.
     lasts: bool,
 }
 
@@ -25,6 +28,10 @@ impl Fault {
             errno: dice.pick(&errnos).copied().unwrap_or(Errno::IO),
             is_short: dice.below(4) == 0,
             lasts: dice.below(3) == 0,
+            lock: match dice.below(2) {
+                0 => Errno::NOLCK,
+                _ => Errno::INTR,
+            },
         }
     }
 }
@@ -33,8 +40,17 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let short = if self.is_short { ", after a part" } else { "" };
         let lasts = if self.lasts { " and from there on" } else { "" };
-        write!(f, "{} at call {}{lasts}{short}", self.errno, self.at)
+        write!(f, "call {} refused{lasts}{short}", self.at)
     }
+}
+
+/// What sort of call it was that was refused first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Read,
+    Lock,
+    /// Whatever changes something.
+    Change,
 }
 
 /// A disk with a fault.
@@ -43,6 +59,7 @@ pub(super) struct Faulty {
     fault: Option<Fault>,
     calls: u64,
     struck: Option<String>,
+    pub(super) sort: Option<Sort>,
 }
 
 impl Faulty {
@@ -51,6 +68,7 @@ impl Faulty {
             fault: None,
             calls: 0,
             struck: None,
+            sort: None,
         }
     }
 
@@ -72,7 +90,32 @@ impl Faulty {
     }
 }
 
+impl Faulty {
+    /// What becomes of a call that is refused: a part of it may happen first.
+    fn refuse(fault: Fault, call: &Call, is_first: bool) -> Fate {
+        let length = match call {
+            Call::Write { bytes, .. } => u64::try_from(bytes.len()).unwrap_or(0),
+            Call::Read { length, .. } => *length,
+            _ => 0,
+        };
+        let errno = match call {
+            Call::Lock(_) => fault.lock,
+            Call::Read { .. } => Errno::IO,
+            _ => fault.errno,
+        };
+        if fault.is_short && is_first && length > 1 {
+            Fate::Short(length / 2)
+        } else {
+            Fate::Fails(errno.raw_os_error())
+        }
+    }
+}
+
 impl Watcher for Faulty {
+    fn sees_all(&self) -> bool {
+        true
+    }
+
     fn before(&mut self, call: &Call) -> Fate {
         let what = match call {
             // What is not there is not on the disk.
@@ -85,6 +128,8 @@ impl Watcher for Faulty {
             Call::Write { path, offset, .. } => {
                 format!("to write to {} at {offset}", path.display())
             }
+            Call::Read { path, .. } => format!("to read from {}", path.display()),
+            Call::Lock(path) => format!("to lock {}", path.display()),
             Call::Resize { length, .. } => format!("to make a file {length} long"),
             Call::Sync { path, .. } => format!("to sync {}", path.display()),
             Call::Rename(_, to) | Call::Link(_, to) => format!("to name {}", to.display()),
@@ -98,18 +143,21 @@ impl Watcher for Faulty {
         let Some(fault) = self.fault else {
             return Fate::Happens;
         };
-        if number < fault.at || (number > fault.at && !fault.lasts) {
+        let is_first = number == fault.at;
+        let is_later = number > fault.at && fault.lasts && !matches!(call, Call::Lock(_));
+        if !is_first && !is_later {
             return Fate::Happens;
         }
-        self.struck.get_or_insert(what);
-        match call {
-            Call::Write { bytes, .. }
-                if fault.is_short && number == fault.at && bytes.len() > 1 =>
-            {
-                Fate::Short(u64::try_from(bytes.len() / 2).unwrap_or(1))
-            }
-            _ => Fate::Fails(fault.errno.raw_os_error()),
-        }
+        let fate = Faulty::refuse(fault, call, is_first);
+        self.struck.get_or_insert_with(|| {
+            self.sort = Some(match call {
+                Call::Read { .. } => Sort::Read,
+                Call::Lock(_) => Sort::Lock,
+                _ => Sort::Change,
+            });
+            format!("{what} ({fate:?})")
+        });
+        fate
     }
 
     fn after(&mut self, _call: Call, _made: Option<Inode>) {}

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use inbox_core::ThreadId;
-use inbox_ops::{Claim, Operation, Send};
+use inbox_core::{LeaseToken, ThreadId};
+use inbox_ops::{Caller, Claim, Done, Operation, Send};
 use inbox_store::{Location, Store};
+use serde_json::{Value, json};
 
 use crate::child::{Leashed, Outcome, ends, words};
 use crate::ground::{Ground, caller, inbox};
@@ -21,17 +22,28 @@ pub(super) enum Deed {
     SendAndMove,
     Init,
     Backup,
+    /// Threads that are over move to files beside the store.
+    Archive,
+    /// Mail of another program comes from a file on the same disk.
+    Import,
 }
 
 impl Deed {
-    pub(super) const ALL: [Deed; 6] = [
+    pub(super) const ALL: [Deed; 8] = [
         Deed::Send,
         Deed::Claim,
         Deed::Done,
         Deed::SendAndMove,
         Deed::Init,
         Deed::Backup,
+        Deed::Archive,
+        Deed::Import,
     ];
+
+    /// Whether it is several commits, each of which may be the last one: what it moves is looked for in both places.
+    pub(super) fn is_in_parts(self) -> bool {
+        self == Deed::Archive
+    }
 }
 
 /// A log this long is moved by whoever makes it longer.
@@ -45,7 +57,8 @@ pub(super) struct Scene<'a> {
     long: PathBuf,
     claimable: ThreadId,
     finishable: ThreadId,
-    token: String,
+    /// The lease on that.
+    lease: LeaseToken,
     rows: Vec<(String, usize)>,
     rows_long: Vec<(String, usize)>,
 }
@@ -62,15 +75,33 @@ impl<'a> Scene<'a> {
             };
             Ok(send.run(&store, &caller("lead")?)?.thread.thread_id)
         };
-        let (claimable, finishable) = (send("to be claimed")?, send("to be done")?);
-        let claim = Claim {
-            thread: Some(finishable),
-            lease_seconds: Some(90_000),
-            ..Claim::default()
+        let claim = |thread: ThreadId| -> Result<LeaseToken, Broken> {
+            let claim = Claim {
+                thread: Some(thread),
+                lease_seconds: Some(90_000),
+                ..Claim::default()
+            };
+            let lease = claim.run(&store, &caller("worker")?)?.lease;
+            let token = lease.and_then(|lease| lease.lease_token);
+            token.ok_or_else(|| Broken::new("a claim gave no token"))
         };
-        let lease = claim.run(&store, &caller("worker")?)?.lease;
-        let token = lease.and_then(|lease| lease.lease_token);
-        let token = token.ok_or_else(|| Broken::new("a claim gave no token"))?;
+        for n in OVER {
+            let thread = send(&format!("to be archived {n}"))?;
+            let done = Done {
+                thread,
+                summary: Some(format!("over {n}")),
+                body: None,
+                payload_json: None,
+                artifacts: Vec::new(),
+            };
+            let holder = Caller {
+                lease: Some(claim(thread)?),
+                ..caller("worker")?
+            };
+            done.run(&store, &holder)?;
+        }
+        let (claimable, finishable) = (send("to be claimed")?, send("to be done")?);
+        let lease = claim(finishable)?;
         let rows = rows_of(store.store())?;
         let short = ground.folder().join("short.db");
         let long = ground.folder().join("long.db");
@@ -98,7 +129,7 @@ impl<'a> Scene<'a> {
             long,
             claimable,
             finishable,
-            token: token.to_string(),
+            lease,
             rows,
             rows_long,
         })
@@ -117,15 +148,27 @@ impl<'a> Scene<'a> {
         self.folder.join("copy.db")
     }
 
+    fn mailbox(&self) -> PathBuf {
+        self.folder.join("mail.jsonl")
+    }
+
     /// Puts everything as it is before a deed.
     pub(super) fn set(&self, deed: Deed) -> Result<(), Broken> {
         for entry in std::fs::read_dir(&self.folder)? {
-            std::fs::remove_file(entry?.path())?;
+            let path = entry?.path();
+            if path.is_dir() {
+                std::fs::remove_dir_all(path)?;
+            } else {
+                std::fs::remove_file(path)?;
+            }
+        }
+        if deed == Deed::Import {
+            std::fs::write(self.mailbox(), mailbox())?;
         }
         let from = match deed {
             Deed::Init => return Ok(()),
             Deed::SendAndMove => &self.long,
-            Deed::Send | Deed::Claim | Deed::Done | Deed::Backup => &self.short,
+            _ => &self.short,
         };
         for suffix in ["", "-wal"] {
             std::fs::copy(beside(from, suffix), beside(&self.store(), suffix))?;
@@ -138,25 +181,24 @@ impl<'a> Scene<'a> {
         match deed {
             Deed::SendAndMove => self.rows_long.clone(),
             Deed::Init | Deed::Backup => Vec::new(),
-            Deed::Send | Deed::Claim | Deed::Done => self.rows.clone(),
+            _ => self.rows.clone(),
         }
     }
 
     pub(super) fn command(&self, deed: Deed) -> Command {
-        let (claimable, finishable, token) = (self.claimable, self.finishable, &self.token);
+        let (claimable, finishable, lease) = (self.claimable, self.finishable, self.lease);
         let line = match deed {
             Deed::Send | Deed::SendAndMove => {
                 "send --from lead --to worker --subject mark --key mark".to_owned()
             }
             Deed::Claim => format!("claim --agent worker --thread {claimable} --key mark"),
             Deed::Done => {
-                format!("done --lease {token} --thread {finishable} --summary mark --key mark")
+                format!("done --lease {lease} --thread {finishable} --summary mark --key mark")
             }
             Deed::Init => "init".to_owned(),
-            Deed::Backup => {
-                let copy = self.backup().display().to_string().replace(' ', "~");
-                format!("backup --to {copy}")
-            }
+            Deed::Backup => format!("backup --to {}", word(&self.backup())),
+            Deed::Archive => "archive --keep 0".to_owned(),
+            Deed::Import => format!("import {}", word(&self.mailbox())),
         };
         let mut command = self.ground.command(words(&line));
         command.env("INBOX_DB", self.store());
@@ -179,26 +221,84 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// That the store is sound, and a store or a copy that was being made is whole or not there.
-    pub(super) fn is_sound(&self, deed: Deed) -> Result<(), Broken> {
-        for file in [self.store(), self.target(deed)] {
-            let is_made = matches!(deed, Deed::Init | Deed::Backup);
-            if file.exists() || !is_made {
-                let problems = Store::open(&Location::File(file))?.check()?;
-                must(problems.is_empty(), || format!("damaged: {problems:?}"))?;
+    /// How many rows each table has of what a deed is about, which is sound, and so is the store that is copied; none where nothing is there,
+    /// because it was still to be made.
+    pub(super) fn sound_rows(&self, deed: Deed) -> Result<Vec<(String, usize)>, Broken> {
+        if deed == Deed::Backup {
+            open_sound(self.store())?;
+        }
+        let target = self.target(deed);
+        let is_made = matches!(deed, Deed::Init | Deed::Backup);
+        if is_made && !target.exists() {
+            return Ok(Vec::new());
+        }
+        rows_of(&open_sound(target)?)
+    }
+
+    /// The whole lines of an archive.
+    pub(super) fn lines(&self) -> Result<Vec<String>, Broken> {
+        let folder = self.folder.join("archive");
+        if !folder.exists() {
+            return Ok(Vec::new());
+        }
+        let mut lines = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let text = match path.extension() {
+                Some(ending) if ending == "jsonl" => std::fs::read_to_string(path)?,
+                _ => continue,
+            };
+            let whole = |line: &&str| serde_json::from_str::<Value>(line).is_ok();
+            lines.extend(text.lines().filter(whole).map(str::to_owned));
+        }
+        Ok(lines)
+    }
+
+    /// That what moves out of the store is in it or in the files, or in both.
+    pub(super) fn is_somewhere(&self) -> Result<(), Broken> {
+        let mut all = Store::open(&Location::File(self.store()))?.dump()?;
+        all.extend(self.lines()?);
+        for n in OVER {
+            for text in [format!("to be archived {n}"), format!("over {n}")] {
+                must(all.iter().any(|row| row.contains(&text)), || {
+                    format!("{text:?} is neither in the store nor in the archive")
+                })?;
             }
         }
         Ok(())
     }
+}
 
-    /// How many rows each table has; none where nothing is there.
-    pub(super) fn rows(&self, deed: Deed) -> Result<Vec<(String, usize)>, Broken> {
-        let file = self.target(deed);
-        if !file.exists() {
-            return Ok(Vec::new());
-        }
-        rows_of(&Store::open(&Location::File(file))?)
-    }
+/// How many threads are over.
+const OVER: [u8; 2] = [1, 2];
+
+/// What there is to import.
+const MAIL: u8 = 3;
+
+/// A mailbox of another program.
+fn mailbox() -> String {
+    let line = |n| {
+        let line = json!({
+            "id": format!("0198f000-0000-7000-8000-{n:012}"),
+            "sender": "far", "recipient": "near", "timestamp": "2026-01-01T00:00:00Z",
+            "content": format!("words {n}"),
+        });
+        format!("{line}\n")
+    };
+    (0..MAIL).map(line).collect()
+}
+
+/// A path as [`words`] reads one.
+fn word(path: &Path) -> String {
+    path.display().to_string().replace(' ', "~")
+}
+
+/// A store in which nothing is damaged.
+fn open_sound(file: PathBuf) -> Result<Store, Broken> {
+    let store = Store::open(&Location::File(file))?;
+    let problems = store.check()?;
+    must(problems.is_empty(), || format!("damaged: {problems:?}"))?;
+    Ok(store)
 }
 
 fn rows_of(store: &Store) -> Result<Vec<(String, usize)>, Broken> {

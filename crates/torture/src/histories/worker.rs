@@ -9,7 +9,7 @@ use inbox_ops::{
 };
 use inbox_store::FailPoint;
 
-use super::{Field, STEPS};
+use super::{Field, STEPS, THREADS};
 use crate::child::{Leashed, ends, words};
 use crate::dice::Dice;
 use crate::history::{Deed, Sight, Step, Told};
@@ -54,7 +54,7 @@ impl<'a> Worker<'a> {
             self.field.clock.fetch_add(millis, Ordering::SeqCst);
         }
         let (thread, what, token) = self.choose(step);
-        let id = self.field.threads[thread];
+        let id = self.field.id(thread);
         if self.field.deaths.contains(&(self.number, step)) && what != Step::Look {
             return self.die(thread, what, token);
         }
@@ -70,6 +70,13 @@ impl<'a> Worker<'a> {
             self.leases.push((thread, epoch, token));
         }
         self.note(thread, what, (asked, answered), (earliest, latest), told);
+        if has_ended(what, told) {
+            self.field.follow(self.inbox, thread)?;
+            // What its token is worth now is tried for a while, and not for ever.
+            if self.dice.below(2) == 0 {
+                self.leases.retain(|(held, ..)| *held != thread);
+            }
+        }
         Ok(())
     }
 
@@ -96,12 +103,12 @@ impl<'a> Worker<'a> {
 
     /// What to do next: mostly with a lease that it has, now and then with an old one.
     fn choose(&mut self, step: usize) -> (usize, Step, Option<LeaseToken>) {
-        let mut below = |most: usize| {
-            usize::try_from(self.dice.below(u64::try_from(most).unwrap_or(1))).unwrap_or_default()
+        let any = self.field.at(self.dice.place(THREADS));
+        let choice = self.dice.below(100);
+        let back = match self.dice.below(4) {
+            0 => self.dice.place(4),
+            _ => 0,
         };
-        let any = below(self.field.threads.len());
-        let choice = below(100);
-        let back = if below(4) == 0 { below(4) } else { 0 };
         let lease = self
             .leases
             .len()
@@ -112,12 +119,12 @@ impl<'a> Worker<'a> {
             (25..=49, _) | (_, None) => (any, Step::Claim(LENGTH), None),
             (choice, Some((thread, epoch, token))) => {
                 let step = match choice {
-                    50..=66 => Step::Renew(epoch, LENGTH),
-                    67..=84 => Step::Update(epoch),
-                    85..=96 => Step::Release(epoch),
+                    50..=65 => Step::Renew(epoch, LENGTH),
+                    66..=82 => Step::Update(epoch),
+                    83..=93 => Step::Release(epoch),
                     // Late, or all threads would be over before they are fought for.
-                    97 if step > STEPS / 2 => Step::Done(epoch),
-                    98 if step > STEPS / 2 => Step::Fail(epoch),
+                    94..=97 if step > STEPS / 2 => Step::Done(epoch),
+                    98..=99 if step > STEPS / 2 => Step::Fail(epoch),
                     _ => Step::Renew(epoch, LENGTH),
                 };
                 (thread, step, Some(token))
@@ -213,7 +220,7 @@ impl<'a> Worker<'a> {
 
     /// Takes the step in a process of its own, which dies at a point of its way, so that nobody is told what became of it.
     fn die(&mut self, thread: usize, step: Step, token: Option<LeaseToken>) -> Result<(), Broken> {
-        let id = self.field.threads[thread];
+        let id = self.field.id(thread);
         let token = token.map(|token| token.to_string()).unwrap_or_default();
         let name = &self.name;
         let line = match step {
@@ -258,6 +265,24 @@ fn held(leased: Leased) -> Result<(Told, Option<LeaseToken>), Refusal> {
         until: lease.expires_at,
     };
     Ok((told, lease.lease_token))
+}
+
+/// Whether it can be seen from an answer that a thread has ended, whoever ended it.
+fn has_ended(step: Step, told: Told) -> bool {
+    match (step, told) {
+        (Step::Done(_) | Step::Fail(_), Told::Written)
+        | (_, Told::Refused(Code::InvalidTransition)) => true,
+        (_, Told::Seen(sight)) => sight.status.is_final(),
+        _ => false,
+    }
+}
+
+/// Whether somebody ended a thread and was told so.
+pub(super) fn is_end(deed: &Deed) -> bool {
+    matches!(
+        (deed.step, deed.told),
+        (Step::Done(_) | Step::Fail(_), Told::Written)
+    )
 }
 
 /// Whether a thread was claimed that somebody had claimed before.

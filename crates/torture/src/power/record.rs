@@ -222,6 +222,8 @@ impl Watcher for Record {
                 let file = self.file(inode);
                 self.acts.push(Act::Mapped(file));
             }
+            // A disk is not changed by them.
+            Call::Read { .. } | Call::Lock(_) => {}
             Call::Say(_) => self.acts.push(Act::Said),
             Call::Strange(what) => self.strange = Some(what),
         }

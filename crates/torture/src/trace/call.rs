@@ -20,6 +20,8 @@ pub(super) struct Sight<'a> {
     pub(super) pid: Pid,
     /// Only what is below this folder is of interest.
     pub(super) root: &'a Path,
+    /// Whether reads and locks are of interest.
+    pub(super) sees_all: bool,
 }
 
 /// A call of interest, and which argument has to be spoilt for it to fail without an effect.
@@ -48,6 +50,10 @@ impl Sight<'_> {
                 self.write(argument(0), Some(argument(3)), || {
                     self.gathered(argument(1), argument(2))
                 })
+            }
+            libc::SYS_read | libc::SYS_pread64 | libc::SYS_flock | libc::SYS_fcntl => {
+                self.sees_all.then_some(())?;
+                self.unchanging(registers)
             }
             libc::SYS_ftruncate => {
                 let (inode, _) = self.file(argument(0))?;
@@ -143,6 +149,37 @@ impl Sight<'_> {
             path,
             offset,
             bytes: bytes()?,
+        };
+        Some(Found { call, spoilt: 0 })
+    }
+
+    /// What changes nothing in a file: a read, or a lock that is taken.
+    fn unchanging(&self, registers: &Registers) -> Option<Found> {
+        let argument = |place| registers.argument(place);
+        let asks = match registers.number() {
+            libc::SYS_flock => number_of(argument(1)) & libc::LOCK_UN == 0,
+            libc::SYS_fcntl => {
+                let sets = [
+                    libc::F_SETLK,
+                    libc::F_SETLKW,
+                    libc::F_OFD_SETLK,
+                    libc::F_OFD_SETLKW,
+                ];
+                // Which sort of lock is what its description begins with.
+                let sort = sets.contains(&number_of(argument(1)));
+                let sort = sort.then(|| self.bytes(argument(2), 2)).flatten()?;
+                sort != u16::try_from(libc::F_UNLCK).ok()?.to_ne_bytes()
+            }
+            _ => true,
+        };
+        asks.then_some(())?;
+        let (_, path) = self.file(argument(0))?;
+        let call = match registers.number() {
+            libc::SYS_read | libc::SYS_pread64 => Call::Read {
+                path,
+                length: argument(2),
+            },
+            _ => Call::Lock(path),
         };
         Some(Found { call, spoilt: 0 })
     }

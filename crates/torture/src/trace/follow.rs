@@ -198,11 +198,16 @@ impl Scene<'_> {
         }
     }
 
-    fn before(&mut self, pid: Pid, registers: Registers) -> Begun {
-        let sight = Sight {
+    fn sight(&self, pid: Pid) -> Sight<'_> {
+        Sight {
             pid,
             root: self.root,
-        };
+            sees_all: self.watcher.sees_all(),
+        }
+    }
+
+    fn before(&mut self, pid: Pid, registers: Registers) -> Begun {
+        let sight = self.sight(pid);
         let Some(Found { call, spoilt }) = sight.call(&registers) else {
             return Begun::of_no_interest(registers);
         };
@@ -240,10 +245,7 @@ impl Scene<'_> {
         match &mut call {
             Call::Write { bytes, .. } | Call::Say(bytes) => bytes.truncate(written),
             Call::Open { .. } => {
-                let sight = Sight {
-                    pid,
-                    root: self.root,
-                };
+                let sight = self.sight(pid);
                 let fd = u64::try_from(result).unwrap_or_default();
                 debug_assert!(number_of(fd) >= 0, "it succeeded");
                 made = sight.file(fd).map(|(inode, _)| inode);

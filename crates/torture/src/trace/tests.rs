@@ -124,3 +124,83 @@ fn a_write_that_is_to_be_short_has_a_part_of_its_bytes() {
         b"text"
     );
 }
+
+/// Sees all calls, and fails the reads and locks that it is told to.
+#[derive(Default)]
+struct Nosy {
+    asked: Vec<Call>,
+    read: Option<Fate>,
+    lock: Option<Fate>,
+}
+
+impl Watcher for Nosy {
+    fn sees_all(&self) -> bool {
+        true
+    }
+
+    fn before(&mut self, call: &Call) -> Fate {
+        self.asked.push(call.clone());
+        let fate = match call {
+            Call::Read { .. } => self.read,
+            Call::Lock(_) => self.lock,
+            _ => None,
+        };
+        fate.unwrap_or(Fate::Happens)
+    }
+
+    fn after(&mut self, _call: Call, _made: Option<Inode>) {}
+}
+
+const READS: &str = "printf text > f; head -c 4 f || echo refused";
+
+#[test]
+fn a_read_and_a_lock_are_shown_to_who_asks_for_all_and_to_nobody_else() {
+    let folder = Folder::new("all");
+    // A lock is given back as well, which asks for nothing.
+    let script = format!("{READS}; flock f true");
+    let mut nosy = Nosy::default();
+    let outcome = follow(&shell(&folder.0, &script), &folder.0, &mut nosy);
+    assert_eq!(outcome.expect("it is watched").stdout, "text");
+    let path = folder.0.join("f");
+    let is_read = |call: &&Call| matches!(call, Call::Read { path: it, .. } if *it == path);
+    assert!(
+        nosy.asked.iter().filter(is_read).count() > 0,
+        "{:?}",
+        nosy.asked
+    );
+    let lock = Call::Lock(path.clone());
+    let locks = nosy.asked.iter().filter(|call| **call == lock);
+    assert_eq!(locks.count(), 1, "{:?}", nosy.asked);
+    let mut notes = Notes::default();
+    follow(&shell(&folder.0, &script), &folder.0, &mut notes).expect("it is watched");
+    assert!(!notes.calls.iter().any(|call| is_read(&call)));
+    assert!(!notes.calls.contains(&lock));
+}
+
+#[test]
+fn a_read_can_fail_or_give_a_part_and_a_lock_can_be_refused() {
+    let folder = Folder::new("unread");
+    let run = |script: &str, nosy: &mut Nosy| {
+        follow(&shell(&folder.0, script), &folder.0, nosy).expect("it is watched")
+    };
+    let mut failing = Nosy {
+        read: Some(Fate::Fails(Errno::IO.raw_os_error())),
+        ..Nosy::default()
+    };
+    let outcome = run(READS, &mut failing);
+    assert_eq!(outcome.stdout, "refused\n");
+    assert!(outcome.stderr.contains("Input/output error"), "{outcome}");
+    let mut short = Nosy {
+        read: Some(Fate::Short(1)),
+        ..Nosy::default()
+    };
+    // Who reads goes on with the rest.
+    assert_eq!(run(READS, &mut short).stdout, "text");
+    assert!(short.asked.len() > 4, "{:?}", short.asked);
+    let mut without = Nosy {
+        lock: Some(Fate::Fails(Errno::NOLCK.raw_os_error())),
+        ..Nosy::default()
+    };
+    let outcome = run("flock f true || echo refused", &mut without);
+    assert_eq!(outcome.stdout, "refused\n", "{outcome}");
+}

@@ -12,9 +12,15 @@ mod world;
 use explorer::explore;
 use world::{THREADS, World};
 
+/// How many worlds there are; the page of promises names them.
+const WORLDS: usize = 2_096_034;
+
 /// What the program does otherwise than it should.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Broken {
+    live_lease_ignored: bool,
+    counted_from_the_answer: bool,
+    leases_never_end: bool,
     epoch_unchecked: bool,
     commit_compares_epochs_alone: bool,
     told_before_commit: bool,
@@ -33,12 +39,21 @@ fn every_promise_holds_in_every_world_that_can_be() {
         all.worlds.len(),
         all.leads.len()
     );
-    assert!(all.worlds.len() > 1_000_000, "{}", all.worlds.len());
+    // One fewer, and something that can happen is not tried any more.
+    assert_eq!(all.worlds.len(), WORLDS);
     let both_done = |world: &World| world.mirror == [1; THREADS] && world.is_finished();
     assert!(
         all.worlds.iter().any(both_done),
         "the story has its happy end"
     );
+}
+
+#[test]
+fn the_page_of_promises_names_as_many_worlds_as_there_are() {
+    let page = include_str!("../../../../docs/reference/promises.md");
+    let (millions, rest) = (WORLDS / 1_000_000, WORLDS % 1_000_000);
+    let number = format!("{millions},{:03},{:03} worlds", rest / 1000, rest % 1000);
+    assert!(page.contains(&number), "{number}");
 }
 
 /// That a planted bug breaks this promise, within so many acts.
@@ -47,6 +62,42 @@ fn breaks(promise: &str, most: usize, broken: Broken) {
     let (found, way) = explore(broken).err().expect("the bug is found");
     assert_eq!(found, promise, "{way:?}");
     assert!(way.len() <= most, "{way:?}");
+}
+
+#[test]
+fn a_claim_that_ignores_a_live_lease_gives_a_thread_to_two() {
+    breaks(
+        "one worker holds a thread at a time",
+        6,
+        Broken {
+            live_lease_ignored: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_lease_that_is_counted_from_its_answer_on_outlasts_itself() {
+    breaks(
+        "one worker holds a thread at a time",
+        8,
+        Broken {
+            counted_from_the_answer: true,
+            ..Broken::default()
+        },
+    );
+}
+
+#[test]
+fn a_lease_that_never_ends_leaves_the_work_of_a_dead_worker_undone() {
+    breaks(
+        "all work can be done",
+        3,
+        Broken {
+            leases_never_end: true,
+            ..Broken::default()
+        },
+    );
 }
 
 #[test]

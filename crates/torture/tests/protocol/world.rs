@@ -131,11 +131,12 @@ impl World {
         match act {
             Act::Ask(worker, thread, step) => return self.ask(worker, thread, step, broken),
             Act::Commit(worker) => return self.commit(worker, broken),
-            Act::Hear(worker) => self.hear(worker)?,
+            Act::Hear(worker) => self.hear(worker, broken)?,
             Act::Die(worker) => {
                 (self.workers[worker] != Worker::Idle).then_some(())?;
                 self.workers[worker] = Worker::Idle;
             }
+            Act::Tick if broken.leases_never_end => return None,
             Act::Tick => self.tick()?,
             Act::Take(thread) => {
                 let is_due =
@@ -186,7 +187,8 @@ impl World {
         let (epoch, left) = match (self.workers[worker], step) {
             (Worker::Idle, Step::Claim) => {
                 let is_free = thread.stage == Stage::Pending
-                    || thread.stage == Stage::Held && thread.left == 0;
+                    || thread.stage == Stage::Held
+                        && (thread.left == 0 || broken.live_lease_ignored);
                 is_free.then_some((PAST, 0))?
             }
             (
@@ -305,7 +307,7 @@ impl World {
         Some(self.promises().map(|()| self))
     }
 
-    fn hear(&mut self, worker: usize) -> Option<()> {
+    fn hear(&mut self, worker: usize, broken: Broken) -> Option<()> {
         let Worker::Waits {
             thread,
             step,
@@ -317,7 +319,9 @@ impl World {
         let row = &mut self.threads[usize::from(thread)];
         row.told |= step == Step::Done;
         // It is told when its lease ends: what is left of it now, if it still has it.
-        let left = if row.epoch == epoch && row.stage == Stage::Held {
+        let left = if broken.counted_from_the_answer {
+            LENGTH
+        } else if row.epoch == epoch && row.stage == Stage::Held {
             row.left
         } else {
             0

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use inbox_core::EventType;
 use inbox_testkit::sandbox::Sandbox;
 
-use super::gate::Gate;
+use super::gate::gathered;
 use super::{
     Leashed, claim, count, dump, ends, eventually, go_on, lapses, open, start, stop, text, words,
 };
@@ -139,13 +139,11 @@ fn writers_stopped_past_their_lease_are_refused_when_they_go_on() {
     let thread = open(&inbox, "late", "work");
     let old = claim(&inbox, "late", &thread, 3);
     let commands = writes(&inbox, &thread, &format!("--lease {old}"));
-    let gate = Gate::close(&inbox.store());
-    let mut zombies: Vec<_> = commands.iter().map(|args| start(&inbox, args)).collect();
-    gate.gather(&mut zombies);
+    let (gate, zombies) = gathered(&inbox, &commands);
     for zombie in &zombies {
         stop(zombie);
     }
-    gate.open();
+    drop(gate);
     lapses(&inbox, "late", &thread);
     claim(&inbox, "other", &thread, 900);
     let before = dump(&inbox.store());

@@ -6,10 +6,12 @@ use inbox_ops::{Operation, Reply};
 use inbox_store::{Location, Store};
 use inbox_testkit::cluster::{Cluster, Setup, shared};
 use inbox_testkit::sandbox::{Sandbox, words};
+use inbox_torture::Part;
+use inbox_torture::crowd::{Crowd, Size};
 use inbox_torture::ground::{caller, inbox};
 use inbox_torture::points::CASES;
 
-use super::{count, holds};
+use super::{count, holds, holds_small};
 use crate::INBOX;
 use crate::fire::alone;
 
@@ -64,6 +66,7 @@ fn on_postgresql_of_10_000_waits_around_the_commit_none_misses_its_wake() {
     let _alone = alone();
     let counts = tried("wakes", 100);
     assert_eq!(count(&counts, "waits"), 10_000);
+    assert_eq!(count(&counts, "without a bell"), 10);
 }
 
 #[test]
@@ -71,6 +74,19 @@ fn on_postgresql_of_64_processes_that_write_at_once_none_fails() {
     let _alone = alone();
     let counts = tried("crowd", 1);
     assert_eq!(count(&counts, "processes"), 64);
+}
+
+#[test]
+fn on_postgresql_of_a_throng_all_are_served_while_the_store_is_checked() {
+    let _alone = alone();
+    let few = Crowd(Size::Few {
+        processes: 32,
+        steps: 20,
+    });
+    let counts = holds_small(&shared().fresh_url(), few.name(), 1, |bout| few.run(bout));
+    assert_eq!(count(&counts, "processes"), 32);
+    assert!(count(&counts, "acknowledged") >= 32 * 20, "{counts}");
+    assert!(count(&counts, "checks") > 0, "{counts}");
 }
 
 #[test]

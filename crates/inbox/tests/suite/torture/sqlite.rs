@@ -1,9 +1,12 @@
 //! The figures on SQLite.
 
 use inbox_testkit::sandbox::TempDir;
+use inbox_torture::Part;
+use inbox_torture::crowd::{Crowd, Size};
 use inbox_torture::points::CASES;
+use inbox_torture::recovery::Load;
 
-use super::{count, holds};
+use super::{count, holds, holds_small};
 use crate::fire::alone;
 
 /// A part beside a store on the disk.
@@ -71,6 +74,7 @@ fn of_10_000_waits_around_the_commit_none_misses_its_wake() {
     let _alone = alone();
     let counts = in_memory("wakes", 100);
     assert_eq!(count(&counts, "waits"), 10_000);
+    assert_eq!(count(&counts, "without a bell"), 10);
 }
 
 #[test]
@@ -78,6 +82,39 @@ fn of_64_processes_that_write_at_once_none_fails_and_nothing_grows_without_bound
     let _alone = alone();
     let counts = on_disk("crowd", 2);
     assert_eq!(count(&counts, "processes"), 128);
+}
+
+#[test]
+fn of_a_throng_all_are_served_while_the_store_is_checked_and_nothing_grows_without_bound() {
+    let _alone = alone();
+    let folder = TempDir::new();
+    let store = folder.path().join("coord.db");
+    let few = Crowd(Size::Few {
+        processes: 48,
+        steps: 20,
+    });
+    let store = store.to_str().expect("a plain path");
+    let counts = holds_small(store, few.name(), 2, |bout| few.run(bout));
+    assert_eq!(count(&counts, "processes"), 2 * 48);
+    assert!(count(&counts, "acknowledged") >= 2 * 48 * 20, "{counts}");
+    assert!(count(&counts, "checks") > 0, "{counts}");
+}
+
+#[test]
+fn after_a_kill_of_all_with_a_long_log_the_next_command_answers_within_a_second() {
+    let _alone = alone();
+    let folder = TempDir::new();
+    let store = folder.path().join("coord.db");
+    let load = Load {
+        messages: 20_000,
+        log: 8 << 20,
+    };
+    let store = store.to_str().expect("a plain path");
+    let counts = holds_small(store, "recovery", 3, |bout| load.recover(bout));
+    assert_eq!(count(&counts, "messages"), load.messages);
+    assert_eq!(count(&counts, "kills"), 3 * 4);
+    assert!(count(&counts, "bytes of log") >= load.log, "{counts}");
+    assert!(count(&counts, "acknowledged") > 100, "{counts}");
 }
 
 #[test]
