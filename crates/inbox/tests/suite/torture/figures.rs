@@ -45,7 +45,7 @@ fn written_over(before: &str, reports: &[String]) -> String {
 fn the_figures_of_several_runs_of_a_part_are_added_up() {
     let once = written(&[report("SQLite", &row(1000, 7, "held"))]);
     let told =
-        "a <!-- torture:kills -->1,000 kills, 7 bytes of log: held (SQLite, 30 s)<!-- / --> b";
+        "a <!-- torture:kills -->2 rounds, 1,000 kills, 7 bytes of log: held (SQLite, 30 s)<!-- / --> b";
     assert_eq!(once, told);
     let added = written(&[
         report("SQLite", &row(1000, 7, "held")),
@@ -53,8 +53,8 @@ fn the_figures_of_several_runs_of_a_part_are_added_up() {
         report("PostgreSQL", &row(5, 0, "stopped")),
         report("SQLite", &row(0, 0, "skipped")),
     ]);
-    let told = "1,200 kills, 9 bytes of log: held (SQLite, 61 s, 2 runs)<br>\
-                5 kills, 0 bytes of log: stopped (PostgreSQL, 30 s)";
+    let told = "4 rounds, 1,200 kills, 9 bytes of log: held (SQLite, 61 s, 2 runs)<br>\
+                2 rounds, 5 kills, 0 bytes of log: stopped (PostgreSQL, 30 s)";
     assert!(added.contains(told), "{added}");
     let broken = written(&[
         report("SQLite", &row(1, 1, "broken")),
@@ -71,11 +71,11 @@ fn a_database_of_which_nothing_new_is_told_keeps_its_figures() {
     let served = "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)";
     let first = written(&[report(served, &row(5, 0, "held"))]);
     let both = written_over(&first, &[report("SQLite 3.54.1", &row(1000, 7, "held"))]);
-    let told = "-->1,000 kills, 7 bytes of log: held (SQLite 3.54.1, 30 s)<br>\
-                5 kills, 0 bytes of log: held (PostgreSQL 15.18 (Debian 15.18-0+deb12u1), 30 s)<!--";
+    let told = "-->2 rounds, 1,000 kills, 7 bytes of log: held (SQLite 3.54.1, 30 s)<br>\
+                2 rounds, 5 kills, 0 bytes of log: held (PostgreSQL 15.18 (Debian 15.18-0+deb12u1), 30 s)<!--";
     assert!(both.contains(told), "{both}");
     let newer = written_over(&both, &[report("SQLite 3.55.0", &row(9, 1, "held"))]);
-    let told = "-->9 kills, 1 bytes of log: held (SQLite 3.55.0, 30 s)<br>5 kills, ";
+    let told = "-->2 rounds, 9 kills, 1 bytes of log: held (SQLite 3.55.0, 30 s)<br>2 rounds, 5 kills, ";
     assert!(newer.contains(told), "{newer}");
 }
 
