@@ -25,6 +25,18 @@ pub struct Round {
     pub number: u64,
     /// Dice that depend on the seed, the part and the number alone.
     pub dice: Dice,
+    /// Where the rounds of this seed and this part begin among things that are tried in turn.
+    first: u64,
+}
+
+impl Round {
+    /// Which of so many things it is the turn of: one after the other, so that as many rounds try each of them once, and from another one on
+    /// with each seed, so that short runs do not try the same few for ever.
+    pub fn turn(&self, of: u64) -> u64 {
+        let of = of.max(1);
+        let (first, number) = (u128::from(self.first), u128::from(self.number));
+        u64::try_from((first + number) % u128::from(of)).unwrap_or(0)
+    }
 }
 
 /// Which round comes next.
@@ -161,6 +173,7 @@ impl<'a> Bout<'a> {
         Some(Round {
             number,
             dice: Dice::of_round(self.seed, self.part, number),
+            first: Dice::of_part(self.seed, self.part).next(),
         })
     }
 
@@ -269,6 +282,26 @@ mod tests {
         let mut course = Course::new(Amount::Only(212));
         assert_eq!(course.next(false), Some(212));
         assert_eq!(course.next(false), None);
+    }
+
+    #[test]
+    fn things_are_tried_in_turn_from_another_one_on_with_each_seed() {
+        const THINGS: u64 = 34;
+        let turn = |seed, number| {
+            let round = Round {
+                number,
+                dice: Dice::of_round(seed, "points", number),
+                first: Dice::of_part(seed, "points").next(),
+            };
+            round.turn(THINGS)
+        };
+        let in_turn: Vec<_> = (0..THINGS).map(|number| turn(7, number)).collect();
+        let each: std::collections::BTreeSet<_> = in_turn.iter().copied().collect();
+        assert_eq!(each.len() as u64, THINGS);
+        assert_eq!(in_turn[3], turn(7, 3), "a round comes again by its number");
+        let begun: std::collections::BTreeSet<_> = (0..100).map(|seed| turn(seed, 0)).collect();
+        assert!(begun.len() > 25, "{begun:?}");
+        assert!(turn(u64::MAX, u64::MAX) < THINGS);
     }
 
     #[test]

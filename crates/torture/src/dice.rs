@@ -12,11 +12,16 @@ impl Dice {
 
     /// The dice of a round of a part, whatever else was thrown before.
     pub fn of_round(seed: u64, part: &str, round: u64) -> Self {
+        Dice::of_part(seed, part).nth(round)
+    }
+
+    /// The dice of all rounds of a part.
+    pub fn of_part(seed: u64, part: &str) -> Self {
         let mut dice = Dice(seed);
         for byte in part.bytes() {
             dice = Dice(dice.next() ^ u64::from(byte));
         }
-        dice.nth(round)
+        dice
     }
 
     /// Dice of their own for the `n`th thing, whatever order the things happen in.
