@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::{Broken, must};
+use crate::{Broken, limit, must};
 
 /// How long anything may take before it counts as never. Not a measure of speed.
 pub const NEVER: Duration = Duration::from_mins(1);
@@ -120,7 +120,7 @@ impl Outcome {
     /// The answer as JSON.
     pub fn json(&self) -> Result<Value, Broken> {
         serde_json::from_str(&self.stdout)
-            .map_err(|error| Broken::new(format!("no JSON came ({error}): {self}")))
+            .map_err(|error| self.broken(format!("no JSON came ({error}): {self}")))
     }
 
     /// What a command that was refused told of it, as its users read it.
@@ -132,10 +132,28 @@ impl Outcome {
 
     /// The answer of a command that had to succeed.
     pub fn ok(&self) -> Result<Value, Broken> {
-        must(self.code == 0, || {
-            format!("a command had to succeed: {self}")
-        })?;
+        if self.code != 0 {
+            return Err(self.broken(format!("a command had to succeed: {self}")));
+        }
         self.json()
+    }
+
+    /// What a command that did not do as it must says of a promise: one that was killed, or could not do its work, may have come upon a limit
+    /// of the machine. One that gave an answer has not.
+    pub fn broken(&self, what: impl Into<String>) -> Broken {
+        let answer = serde_json::from_str::<Value>(&self.stdout).ok();
+        let is_hindered = match answer.as_ref().map(|answer| &answer["error"]["code"]) {
+            Some(Value::String(code)) => {
+                inbox_core::Code::named(code).is_some_and(limit::may_be_behind)
+            }
+            Some(_) => false,
+            None => self.code != 0,
+        };
+        if is_hindered {
+            Broken::hindered(what)
+        } else {
+            Broken::new(what)
+        }
     }
 
     /// That it was refused by this code.
@@ -250,6 +268,7 @@ pub fn words(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Sort;
 
     #[test]
     fn a_machine_that_stood_still_uses_up_a_breath_of_patience() {
@@ -273,6 +292,29 @@ mod tests {
         assert_eq!(watch.counted, 2 * Watch::MOMENT);
         watch.look();
         assert!(watch.counted < 3 * Watch::MOMENT);
+    }
+
+    #[test]
+    fn one_that_could_not_do_its_work_may_have_come_upon_a_limit_and_one_that_answered_has_not() {
+        let sort = |code, stdout: &str| {
+            let outcome = Outcome {
+                code,
+                stdout: stdout.to_owned(),
+                stderr: String::new(),
+            };
+            outcome.ok().unwrap_err().sort
+        };
+        assert_eq!(sort(-1, ""), Sort::Work, "it was killed");
+        assert_eq!(sort(50, r#"{"error": {"code": "storage"}}"#), Sort::Work);
+        for (code, said) in [
+            (20, r#"{"error": {"code": "lease_lost"}}"#),
+            (40, r#"{"error": {"code": "thread_not_found"}}"#),
+            (50, r#"{"error": {"code": "store_corrupt"}}"#),
+            (10, r#"{"ok": true}"#),
+            (0, ""),
+        ] {
+            assert_eq!(sort(code, said), Sort::Promise, "{said}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use inbox_store::{Location, Rows, Store};
 
 use crate::child::{Leashed, NEVER, Outcome, ends, ends_within, words};
 use crate::scratch::{Scratch, cannot};
-use crate::{Broken, must, reach};
+use crate::{Broken, reach};
 
 /// What made a wait look the last time before it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +189,10 @@ impl<'a> Ground<'a> {
     /// The same for a large store.
     pub fn is_sound_within(&self, time: Duration) -> Result<(), Broken> {
         let found = ends_within(time, self.start("doctor")?)?;
-        must(found.code == 0, || format!("doctor finds: {found}"))
+        match found.code {
+            0 => Ok(()),
+            _ => Err(found.broken(format!("doctor finds: {found}"))),
+        }
     }
 }
 

@@ -198,7 +198,7 @@ pub(crate) fn gave_up(child: &mut Leashed, work: &Work) -> Broken {
     if let Some(mut stderr) = child.stderr.take() {
         let _ = stderr.read_to_string(&mut said);
     }
-    Broken::new(format!(
+    Broken::hindered(format!(
         "{} gave up after {} steps with {status}: {}",
         work.prefix,
         work.step,

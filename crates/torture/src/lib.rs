@@ -91,21 +91,58 @@ pub const PARTS: &[&dyn Part] = &[
     &soak::Soak,
 ];
 
-/// A promise that did not hold.
+/// What a round came to that did not go on to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     /// What was seen, and what was promised.
     pub what: String,
-    /// Whether it is the torture itself that failed, and no promise.
-    pub is_fault: bool,
+    /// What it says of the promise.
+    pub sort: Sort,
+}
+
+/// What it says of a promise that a round did not go on to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// It does not hold: what there is differs from what there must be. No limit of the machine excuses that.
+    Promise,
+    /// Something that had to work did not, so that it does not hold, unless a limit of the machine was in the way.
+    Work,
+    /// Nothing: it was not tried.
+    Untried,
+    /// Nothing: the torture itself failed.
+    Fault,
 }
 
 impl Broken {
     /// A promise that did not hold in the round that is on.
     pub fn new(what: impl Into<String>) -> Self {
+        Broken::of(Sort::Promise, what)
+    }
+
+    /// Something that had to work and did not: a call to the system, an operation, a child. If a limit of the machine is known to have been
+    /// in the way, nothing is said of the promise.
+    pub fn hindered(what: impl Into<String>) -> Self {
+        Broken::of(Sort::Work, what)
+    }
+
+    /// What was to be tried did not come about, so that nothing is known of the promise.
+    pub fn unable(what: impl Into<String>) -> Self {
+        Broken::of(Sort::Untried, what)
+    }
+
+    fn of(sort: Sort, what: impl Into<String>) -> Self {
         Broken {
             what: what.into(),
-            is_fault: false,
+            sort,
+        }
+    }
+
+    /// The same with more words around it.
+    #[must_use]
+    pub fn told(self, words: impl FnOnce(&str) -> String) -> Self {
+        Broken {
+            what: words(&self.what),
+            ..self
         }
     }
 
@@ -113,13 +150,16 @@ impl Broken {
     pub fn of_panic(panic: &(dyn std::any::Any + Send)) -> Self {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        Broken {
-            what: format!(
-                "a fault of the torture itself: {}",
-                said.unwrap_or("it panicked")
-            ),
-            is_fault: true,
-        }
+        let said = said.unwrap_or("it panicked");
+        Broken::of(
+            Sort::Fault,
+            format!("a fault of the torture itself: {said}"),
+        )
+    }
+
+    /// Whether it is the torture itself that failed, and no promise.
+    pub fn is_fault(&self) -> bool {
+        self.sort == Sort::Fault
     }
 }
 
@@ -147,10 +187,15 @@ impl From<inbox_core::Refusal> for Broken {
         } else {
             ""
         };
-        Broken::new(format!(
+        let told = format!(
             "what had to succeed was refused: {} ({}){short}",
             refusal.message, refusal.code
-        ))
+        );
+        if limit::may_be_behind(refusal.code) {
+            Broken::hindered(told)
+        } else {
+            Broken::new(told)
+        }
     }
 }
 
@@ -162,7 +207,7 @@ impl From<inbox_store::StoreError> for Broken {
 
 impl From<std::io::Error> for Broken {
     fn from(error: std::io::Error) -> Self {
-        Broken::new(format!("the system refused: {error}"))
+        Broken::hindered(format!("the system refused: {error}"))
     }
 }
 
@@ -196,8 +241,23 @@ mod tests {
         let caught =
             std::thread::spawn(|| -> Result<(), Broken> { panic!("no {}", "luck") }).join();
         let broken = joined(caught).unwrap_err();
-        assert!(broken.is_fault);
+        assert!(broken.is_fault());
         assert_eq!(broken.what, "a fault of the torture itself: no luck");
-        assert!(!Broken::new("gone").is_fault);
+        assert!(!Broken::new("gone").is_fault());
+    }
+
+    #[test]
+    fn what_may_be_a_limit_of_the_machine_and_what_never_is_are_told_apart_with_any_words_around_it()
+     {
+        let refused = |code| Broken::from(inbox_core::Refusal::new(code, "no")).sort;
+        assert_eq!(refused(inbox_core::Code::Storage), Sort::Work);
+        assert_eq!(refused(inbox_core::Code::ThreadNotFound), Sort::Promise);
+        assert_eq!(refused(inbox_core::Code::StoreCorrupt), Sort::Promise);
+        let full = std::io::Error::from(rustix::io::Errno::NOSPC);
+        assert_eq!(Broken::from(full).sort, Sort::Work);
+        let lost = must(false, || "it is gone".to_owned()).unwrap_err();
+        assert_eq!(lost.sort, Sort::Promise);
+        let told = Broken::unable("nobody came").told(|what| format!("round 3: {what}"));
+        assert_eq!(told, Broken::unable("round 3: nobody came"));
     }
 }

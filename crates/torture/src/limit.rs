@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use inbox_core::Code;
 use rustix::io::Errno;
 
 /// With less than this a disk is taken to be full.
@@ -57,6 +58,11 @@ const SPACE: &str =
 
 const MEMORY: &str = "inbox torture --only takes parts that need less memory, one at a time";
 
+/// Whether a limit of the machine may be why something was refused with this code. Others are answers, which no limit gives.
+pub(crate) fn may_be_behind(code: Code) -> bool {
+    matches!(code, Code::Storage | Code::Internal | Code::Ledger)
+}
+
 /// What can be done about the limit that a text tells of, if it tells of one.
 pub(crate) fn told_of(text: &str) -> Option<&'static str> {
     let number = |error: &Errno| {
@@ -87,13 +93,21 @@ pub(crate) fn is_short_of_files() -> bool {
 /// What the machine was like before a part, to tell afterwards whether it ran out of something.
 #[derive(Debug)]
 pub(crate) struct Before {
-    killed: u64,
+    killed: i64,
 }
 
 impl Before {
     /// As it is now.
     pub(crate) fn now() -> Self {
         Before { killed: killed() }
+    }
+
+    /// As it was before the system killed somebody.
+    #[cfg(test)]
+    pub(crate) fn one_kill_ago() -> Self {
+        Before {
+            killed: killed() - 1,
+        }
     }
 
     /// What has run out since, whatever was said of it, with what can be done.
@@ -104,12 +118,6 @@ impl Before {
                 MEMORY,
             ));
         }
-        if !folder.exists() {
-            return Some((
-                format!("somebody took {} away", folder.display()),
-                "inbox torture --db names a store in a folder that stays",
-            ));
-        }
         let found = rustix::fs::statvfs(folder).ok()?;
         let free = found.f_bavail.saturating_mul(found.f_frsize);
         // What has no size has no end.
@@ -118,8 +126,18 @@ impl Before {
     }
 }
 
+/// That somebody took the scratch folder away, with what can be done.
+pub(crate) fn is_gone(folder: &Path) -> Option<(String, &'static str)> {
+    (!folder.exists()).then(|| {
+        (
+            format!("somebody took {} away", folder.display()),
+            "inbox torture --db names a store in a folder that stays",
+        )
+    })
+}
+
 /// How many processes the system has killed because there was no memory.
-fn killed() -> u64 {
+fn killed() -> i64 {
     let counts = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let count = counts
         .lines()
@@ -167,9 +185,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_gone_is_no_broken_promise() {
-        let before = Before::now();
         let folder = std::env::temp_dir();
-        assert_eq!(before.since(&folder), None);
-        assert!(before.since(&folder.join("gone-for-good")).is_some());
+        assert_eq!(is_gone(&folder), None);
+        assert!(is_gone(&folder.join("gone-for-good")).is_some());
     }
 }

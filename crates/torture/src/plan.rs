@@ -1,6 +1,7 @@
 //! What is asked of a run, and the run itself: one part after the other, each on a ground of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::ground::{Ground, Tools};
 use crate::limit::{self, Before};
 use crate::report::{Place, Report, Row, Verdict};
 use crate::scratch::Scratch;
-use crate::{Broken, PARTS, Part};
+use crate::{Broken, PARTS, Part, Sort};
 
 /// How much is asked of all parts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,8 +139,8 @@ pub fn play(plan: &Plan, stop: &AtomicBool, told: &mut dyn FnMut(&str)) -> Resul
         rows.push(attempt(plan, *part, &ground, amount, stop, told));
     }
     let removed = scratch.removed().to_vec();
-    let is_puzzling = |row: &Row| matches!(row.verdict, Verdict::Broken | Verdict::Fault);
-    if rows.iter().any(is_puzzling) {
+    // Also where a limit was in the way: whoever doubts that it was can look at the store.
+    if rows.iter().any(|row| row.replay.is_some()) {
         scratch.keep();
     }
     let kept = scratch.kept();
@@ -188,9 +189,13 @@ fn attempt(
     if let Err(why) = part.applies(ground) {
         return untried(part, Verdict::Skipped, Some(why));
     }
+    let bout = Bout::new(ground, part.name(), plan.seed, amount, stop, told);
+    tried(plan, part, bout, &Before::now())
+}
+
+/// What becomes of a part that is tried on a machine that was like this before.
+fn tried(plan: &Plan, part: &'static dyn Part, mut bout: Bout<'_>, before: &Before) -> Row {
     let mut row = untried(part, Verdict::Held, None);
-    let before = Before::now();
-    let mut bout = Bout::new(ground, part.name(), plan.seed, amount, stop, told);
     let outcome = catch_unwind(AssertUnwindSafe(|| part.run(&mut bout)))
         .unwrap_or_else(|panic| Err(Broken::of_panic(&*panic)));
     row.rounds = bout.rounds();
@@ -213,81 +218,54 @@ fn attempt(
         }
         Ok(()) => {}
         Err(broken) => {
-            let limit = short_of(part, &before, ground, &broken.what);
-            row.verdict = match (&limit, broken.is_fault) {
-                (Some(_), _) => Verdict::Unable,
-                (None, true) => Verdict::Fault,
-                (None, false) => Verdict::Broken,
-            };
-            row.why = Some(limit.unwrap_or(broken.what));
             row.replay = Some(plan.replay(part.name(), bout.round()));
+            (row.verdict, row.why) = judged(part, before, bout.ground().folder(), broken);
         }
     }
     row
 }
 
-/// Which of the machine's limits a part came upon, with what can be done, if it was one.
-fn short_of(
-    part: &'static dyn Part,
+/// What becomes of a part that did not go on to its end, and why.
+fn judged(
+    part: &dyn Part,
     before: &Before,
-    ground: &Ground<'_>,
-    seen: &str,
-) -> Option<String> {
-    if let Some((what, advice)) = before.since(ground.folder()) {
-        return Some(format!("{what} ({seen}): {advice}"));
+    folder: &Path,
+    broken: Broken,
+) -> (Verdict, Option<String>) {
+    let verdict = match broken.sort {
+        Sort::Promise | Sort::Work => Verdict::Broken,
+        Sort::Untried => Verdict::Unable,
+        Sort::Fault => Verdict::Fault,
+    };
+    match limit_behind(part, before, folder, &broken) {
+        Some(limit) => (Verdict::Unable, Some(limit)),
+        None => (verdict, Some(broken.what)),
     }
-    let advice = limit::told_of(seen).filter(|_| !part.makes_limits())?;
-    Some(format!("{seen}: {advice}"))
+}
+
+/// Which limit of the machine is behind what was seen, with what can be done, if it is one. It may be behind what could not do its work, and
+/// never behind what differs from what was promised: that memory or space ran out meanwhile loses no acknowledged write.
+fn limit_behind(
+    part: &dyn Part,
+    before: &Before,
+    folder: &Path,
+    broken: &Broken,
+) -> Option<String> {
+    let seen = &broken.what;
+    let during = |(what, advice): (String, &str)| format!("{what} ({seen}): {advice}");
+    // What is seen where there is no store any more is nothing that was seen of it.
+    if let Some(gone) = limit::is_gone(folder) {
+        return Some(during(gone));
+    }
+    if matches!(broken.sort, Sort::Promise | Sort::Untried) {
+        return None;
+    }
+    let told = || {
+        let advice = limit::told_of(seen).filter(|_| !part.makes_limits())?;
+        Some(format!("{seen}: {advice}"))
+    };
+    before.since(folder).map(during).or_else(told)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plan(beside: &str) -> Plan {
-        Plan {
-            beside: Location::parse(beside),
-            only: Vec::new(),
-            asked: Asked::Rounds(1),
-            seed: 5,
-            keep: false,
-            tools: Tools {
-                program: "inbox".into(),
-                wait: |_, _, _, _| Err(Refusal::input("nobody waits")),
-            },
-        }
-    }
-
-    #[test]
-    fn the_command_that_shows_a_round_again_can_be_copied_and_holds_no_password() {
-        let replay = |beside: &str| plan(beside).replay("kills", 3);
-        let rest = "--seed 5 --only kills --round 3";
-        assert_eq!(
-            replay("/my store/it's.db"),
-            format!(r"inbox torture --db '/my store/it'\''s.db' {rest}")
-        );
-        assert_eq!(
-            replay("/store.db"),
-            format!("inbox torture --db /store.db {rest}")
-        );
-        let url = "postgres://me@h/d?sslmode=verify-full&sslrootcert=ca.crt&schema=mine";
-        assert_eq!(replay(url), format!("inbox torture --db '{url}' {rest}"));
-        assert_eq!(
-            replay("postgres://me:secret@h/d"),
-            format!("inbox torture {rest}")
-        );
-    }
-
-    #[test]
-    fn a_part_that_is_named_twice_is_tried_once() {
-        let mut plan = plan("/store.db");
-        plan.only = vec!["clock".into(), "kills".into(), "clock".into()];
-        let names: Vec<_> = plan
-            .parts()
-            .unwrap()
-            .iter()
-            .map(|part| part.name())
-            .collect();
-        assert_eq!(names, ["kills", "clock"]);
-    }
-}
+mod tests;

@@ -35,6 +35,11 @@ impl Verdict {
             Verdict::Fault => "FAULT",
         }
     }
+
+    /// Whether why it is so stands below the table, with all that belongs to it.
+    fn is_told_below(self) -> bool {
+        matches!(self, Verdict::Broken | Verdict::Fault)
+    }
 }
 
 /// What became of one part.
@@ -205,8 +210,7 @@ impl Report {
         let rows = self.parts.iter().map(|row| {
             let shown = |(what, n): (&String, _)| format!("{n} {}", what.replace('_', " "));
             let mut said: Vec<String> = row.counts.iter().map(shown).collect();
-            // What is broken is told below, with all that belongs to it.
-            if !matches!(row.verdict, Verdict::Broken | Verdict::Fault) {
+            if !row.verdict.is_told_below() {
                 said.extend(row.why.clone());
             }
             let cells = [
@@ -218,14 +222,15 @@ impl Report {
             cells.into_iter().map(Cell::Text).collect()
         });
         page = page.table(vec!["PART", "VERDICT", "TOOK", "TRIED"], rows.collect());
-        for row in self.broken().chain(self.faults()) {
-            page = page
-                .line(format!("{}: {}", row.part, row.promise))
-                .line(row.why.clone().unwrap_or_default())
-                .line(format!(
-                    "see it again: {}",
-                    row.replay.clone().unwrap_or_default()
-                ));
+        for row in &self.parts {
+            if row.verdict.is_told_below() {
+                page = page
+                    .line(format!("{}: {}", row.part, row.promise))
+                    .line(row.why.clone().unwrap_or_default());
+            }
+            if let Some(replay) = &row.replay {
+                page = page.line(format!("see it again: {replay}"));
+            }
         }
         for place in &self.kept {
             page = page.line(format!("kept: {place}"));

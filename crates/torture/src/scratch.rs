@@ -109,7 +109,13 @@ impl Scratch {
         let served = stores
             .iter()
             .filter(|store| matches!(store, Location::Postgres(_)));
-        std::iter::once(self.folder.display().to_string())
+        // Somebody may have taken it away.
+        let folder = self
+            .folder
+            .exists()
+            .then(|| self.folder.display().to_string());
+        folder
+            .into_iter()
             .chain(served.map(Location::named))
             .collect()
     }
