@@ -107,6 +107,19 @@ fn no_rounds_and_no_time_are_refused() {
 }
 
 #[test]
+fn how_long_and_how_often_are_asked_for_one_at_a_time() {
+    let sandbox = Sandbox::empty(INBOX);
+    for both in [
+        "--rounds 1 --round 1",
+        "--seconds 5 --rounds 1",
+        "--seconds 5 --round 1",
+    ] {
+        let outcome = sandbox.run(words(&format!("torture --only clock {both}")));
+        outcome.refused(30, "invalid_input");
+    }
+}
+
+#[test]
 fn make_torture_tries_every_part_at_the_place_that_is_named_and_goes_on_after_those_that_are_skipped()
  {
     let sandbox = Sandbox::empty(INBOX);

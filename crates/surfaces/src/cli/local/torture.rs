@@ -37,7 +37,8 @@ pub(super) fn describe(command: Command) -> Command {
         .arg(
             number("seconds", "N", "Take so long, for all parts together")
                 .value_parser(from_one)
-                .default_value(SECONDS),
+                .default_value(SECONDS)
+                .conflicts_with_all(["rounds", "round"]),
         )
         .arg(
             number("rounds", "N", "Go so many rounds in each part instead")
