@@ -249,6 +249,10 @@ fn too_few_files_are_no_broken_promise() {
     assert_eq!(report["parts"][0]["verdict"], "unable", "{report}");
     let why = report["parts"][0]["why"].as_str().expect("why");
     assert!(why.contains("ulimit -n"), "{why}");
+    // Whoever doubts that it was the limit can look.
+    let kept = report["kept"][0].as_str().expect("a place");
+    assert!(std::path::Path::new(kept).exists(), "{report}");
+    assert!(report["parts"][0]["replay"].is_string(), "{report}");
     assert_eq!(report["parts"][1]["verdict"], "held", "{report}");
 }
 
