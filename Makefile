@@ -72,7 +72,7 @@ torture: release
 	$(TORTURE) --only damage --rounds 10000
 	$(TORTURE) --only histories --rounds 20000
 	$(TORTURE) --only zombies --rounds 500
-	$(TORTURE) --only points --rounds 680
+	$(TORTURE) --only points --rounds 840
 	$(TORTURE) --only cursor,wakes --rounds 1000
 	$(TORTURE) --only clock,server,ledger --rounds 2000
 	$(TORTURE) --only crowd,throng --rounds 50
