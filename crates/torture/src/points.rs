@@ -32,6 +32,9 @@ pub const WRITES: [FailPoint; 6] = [
 /// Those that it passes in a file with a long log.
 const OF_LOG: [FailPoint; 2] = [FailPoint::BeforeCheckpoint, FailPoint::AfterCheckpoint];
 
+/// Where a command dies, and the how manieth time it comes there.
+pub type At = (FailPoint, u32);
+
 /// What is let die in a round.
 #[derive(Debug, Clone, Copy)]
 pub enum Turn {
@@ -50,7 +53,7 @@ impl Turn {
     }
 
     /// Where it dies, and the how manieth time it comes there.
-    pub fn deaths(&self, is_served: bool) -> Vec<(FailPoint, u32)> {
+    pub fn deaths(&self, is_served: bool) -> Vec<At> {
         match self {
             Turn::Of(case) => case.deaths(is_served),
             Turn::Around(deed) => deed.deaths.to_vec(),
@@ -128,7 +131,7 @@ fn every_write_has_a_case() -> Result<(), Broken> {
 }
 
 /// Lets a command die at a point, the how manieth time it comes there. It says nothing before.
-fn dies(mut command: Command, what: &str, at: (FailPoint, u32)) -> Result<(), Broken> {
+fn dies(mut command: Command, what: &str, at: At) -> Result<(), Broken> {
     let (point, time) = at;
     command.env("INBOX_FAIL_POINT", format!("{}:{time}", point as u32));
     let mut child = Leashed(command.spawn()?);

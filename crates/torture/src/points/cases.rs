@@ -3,7 +3,7 @@
 use inbox_store::FailPoint;
 use serde_json::json;
 
-use super::{OF_LOG, WRITES};
+use super::{At, OF_LOG, WRITES};
 use crate::Broken;
 use crate::ground::Ground;
 
@@ -32,12 +32,12 @@ pub enum Way {
     /// In several, between which files are written.
     ToFiles,
     /// In one commit that is no answer: it goes on waiting.
-    OnTheWay,
+    InAWait,
 }
 
 impl Case {
     /// Where it dies, and the how manieth time it comes there.
-    pub fn deaths(&self, is_served: bool) -> Vec<(FailPoint, u32)> {
+    pub fn deaths(&self, is_served: bool) -> Vec<At> {
         let at = |points: &[FailPoint], time| points.iter().map(|point| (*point, time)).collect();
         let once: Vec<_> = at(&WRITES, 1);
         // There is no log that a client of a server would move.
@@ -56,7 +56,7 @@ impl Case {
                 at(&[FailPoint::ArchiveMidst], 2),
             ]
             .concat(),
-            Way::OnTheWay => Vec::new(),
+            Way::InAWait => Vec::new(),
         };
         [once, more].concat()
     }
@@ -167,7 +167,7 @@ pub const CASES: &[Case] = &[
     ),
     // The holder's lease is renewed when two thirds of it are over, which they are.
     Case {
-        way: Way::OnTheWay,
+        way: Way::InAWait,
         is_keyed: false,
         ..case(
             "wait-reply",

@@ -4,8 +4,8 @@ use inbox_store::FailPoint;
 use inbox_store::sql::MIGRATIONS;
 use serde_json::Value;
 
-use super::dies;
 use super::judge::counts;
+use super::{At, dies};
 use crate::child::{Leashed, Outcome, ends};
 use crate::ground::Ground;
 use crate::{Broken, must};
@@ -16,10 +16,12 @@ pub struct Deed {
     /// The command, by its name.
     pub name: &'static str,
     /// Where it dies, and the how manieth time it comes there.
-    pub deaths: &'static [(FailPoint, u32)],
+    pub deaths: &'static [At],
     /// Lets it die at each of these.
-    pub(super) play: fn(&Ground<'_>, &[(FailPoint, u32)]) -> Result<(), Broken>,
+    pub(super) play: Play,
 }
+
+type Play = fn(&Ground<'_>, &[At]) -> Result<(), Broken>;
 
 /// The step of the schema that comes last.
 #[expect(
@@ -74,8 +76,10 @@ pub const DEEDS: &[Deed] = &[
 ];
 
 /// A new store has its name when it is whole, and not before; the next one makes it if it is not there.
-fn init(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broken> {
-    let whole = counts(&ground.another("whole")?.dump()?);
+fn init(ground: &Ground<'_>, deaths: &[At]) -> Result<(), Broken> {
+    let undisturbed = ground.another("whole")?;
+    let whole = counts(&undisturbed.dump()?);
+    undisturbed.remove();
     for (n, &at) in deaths.iter().enumerate() {
         let (point, time) = at;
         let what = format!("init that dies at {point:?}, time {time},");
@@ -101,7 +105,7 @@ fn init(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broken> 
 }
 
 /// A copy has its name when it has all that there is, and not before.
-fn backup(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broken> {
+fn backup(ground: &Ground<'_>, deaths: &[At]) -> Result<(), Broken> {
     let all = ground.dump()?;
     for (n, &at) in deaths.iter().enumerate() {
         let what = format!("backup that dies at {:?}", at.0);
@@ -131,7 +135,7 @@ fn backup(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broken
 }
 
 /// A move that died goes on, and gives what one gives that nobody disturbs. Until then nobody can use what there is.
-fn migrate(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broken> {
+fn migrate(ground: &Ground<'_>, deaths: &[At]) -> Result<(), Broken> {
     let undisturbed = ground.bare("whole")?;
     let whole = ends(Leashed(moving(ground, &undisturbed).spawn()?))?.ok()?;
     let same = |answer: &Value| {
@@ -167,6 +171,7 @@ fn migrate(ground: &Ground<'_>, deaths: &[(FailPoint, u32)]) -> Result<(), Broke
         own.is_sound()?;
         own.remove();
     }
+    undisturbed.remove();
     Ok(())
 }
 

@@ -83,7 +83,7 @@ pub(super) fn all_points(ground: &Ground<'_>, case: &Case) -> Result<(), Broken>
         let before = ground.dump()?;
         let line = match case.way {
             // A wait that renews a lease goes on and on; what it does on the way is this.
-            Way::OnTheWay => line.instead("renew"),
+            Way::InAWait => line.instead("renew"),
             _ => line,
         };
         let answer = line.run(ground)?.ok()?;
@@ -122,7 +122,7 @@ pub(super) fn all_points(ground: &Ground<'_>, case: &Case) -> Result<(), Broken>
                     tried_again(ground, &death, &left)?;
                 }
             }
-            Way::OnTheWay => {
+            Way::InAWait => {
                 death.is_whole_or_absent(&left)?;
                 // Who holds it holds it still.
                 death.line.instead("renew").run(ground)?.ok()?;
