@@ -86,7 +86,7 @@ impl Part for Damage {
                     by_program(ground, &store)
                 };
                 let told =
-                    told.map_err(|broken| Broken::new(format!("{}: {broken}", image.name)))?;
+                    told.map_err(|broken| broken.told(|what| format!("{}: {what}", image.name)))?;
                 bout.count("images", u64::from(known.insert(image.name)));
                 bout.count("of them told of", u64::from(told));
                 bout.count("asked by the program", u64::from(n >= WITHIN));

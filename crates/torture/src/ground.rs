@@ -51,6 +51,17 @@ pub struct Ground<'a> {
 impl<'a> Ground<'a> {
     /// A folder of this name with a fresh store.
     pub fn make(scratch: &'a Scratch, tools: &'a Tools, name: &str) -> Result<Self, Refusal> {
+        let ground = Ground::without_store(scratch, tools, name)?;
+        // By the program: in this process a store would not be one for tests.
+        let made = ground.run("init").map_err(trouble)?;
+        match made.told() {
+            Some(told) => Err(trouble(Broken::new(told))),
+            None => made.ok().map(|_| ground).map_err(trouble),
+        }
+    }
+
+    /// A folder of this name, and where its store would be.
+    fn without_store(scratch: &'a Scratch, tools: &'a Tools, name: &str) -> Result<Self, Refusal> {
         let folder = scratch.folder().join(name);
         std::fs::DirBuilder::new()
             .mode(0o700)
@@ -65,19 +76,25 @@ impl<'a> Ground<'a> {
         if let Ok(mut made) = scratch.made.lock() {
             made.push(ground.location.clone());
         }
-        // By the program: in this process a store would not be one for tests.
-        let made = ground.run("init").map_err(trouble)?;
-        match made.told() {
-            Some(told) => Err(trouble(Broken::new(told))),
-            None => made.ok().map(|_| ground).map_err(trouble),
-        }
+        Ok(ground)
+    }
+
+    /// Another place, where there is no store yet.
+    pub fn bare(&self, name: &str) -> Result<Ground<'a>, Broken> {
+        let name = self.named(name);
+        Ok(Ground::without_store(self.scratch, self.tools, &name)?)
     }
 
     /// Another fresh store, for parts that need several.
     pub fn another(&self, name: &str) -> Result<Ground<'a>, Broken> {
-        let own = self.folder.file_name().unwrap_or_default();
-        let name = format!("{}-{name}", own.to_string_lossy());
+        let name = self.named(name);
         Ok(Ground::make(self.scratch, self.tools, &name)?)
+    }
+
+    /// A name that tells whose place it is.
+    fn named(&self, name: &str) -> String {
+        let own = self.folder.file_name().unwrap_or_default();
+        format!("{}-{name}", own.to_string_lossy())
     }
 
     /// Takes the store away before the end of the run, where many are made.

@@ -1,6 +1,7 @@
 //! Bridges that die at their named points, on a network that is busy, loses receipts and has a mirror that does not say what there is: in
 //! the end every message is on its topic once, and the store has what its topics have.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use crate::http::{connect, post};
 use crate::{Broken, Part, must};
 
 /// Where bridges die.
-const POINTS: [FailPoint; 13] = [
+pub(crate) const POINTS: [FailPoint; 13] = [
     FailPoint::BridgeBeforeId,
     FailPoint::LedgerBeforeSend,
     FailPoint::LedgerAfterSend,
@@ -32,6 +33,14 @@ const POINTS: [FailPoint; 13] = [
     FailPoint::AfterCommit,
     FailPoint::BeforeRing,
     FailPoint::AfterRing,
+];
+
+/// Where somebody dies who makes the agents' places on the ledger.
+pub(crate) const OF_A_PLACE: [FailPoint; 4] = [
+    FailPoint::LedgerBeforeSave,
+    FailPoint::LedgerAfterReceipt,
+    FailPoint::LedgerAfterSend,
+    FailPoint::LedgerBeforeSend,
 ];
 
 /// What a node may do wrong so often, and a mirror.
@@ -128,8 +137,27 @@ impl<'a> Field<'a> {
         for agent in AGENTS {
             field.run(&format!("agent add {agent}"), None)?.ok()?;
         }
-        field.run("hcs provision --all", None)?.ok()?;
+        field.provision()?;
         Ok(field)
+    }
+
+    /// Gives each agent its place. Who does it dies on the way, again and again, and nothing is made twice.
+    fn provision(&self) -> Result<(), Broken> {
+        for point in OF_A_PLACE {
+            let died = self.run("hcs provision --all", Some((point, 1)))?;
+            must(died.code == -1, || {
+                format!("who makes places must die at {point:?}, and lives: {died}")
+            })?;
+        }
+        let made = self.run("hcs provision --all", None)?.ok()?;
+        let agents = made["agents"].as_array().into_iter().flatten();
+        let ids: BTreeSet<u64> = agents.flat_map(ids_of).collect();
+        let (first, last) = (ids.first().copied(), ids.last().copied());
+        let all = first.zip(last).map(|(first, last)| last - first + 1);
+        // The network counts, and nobody else makes anything on it: what is missing in between was made and is known to nobody.
+        must(all == u64::try_from(ids.len()).ok(), || {
+            format!("each thing is made once, and there are others beside {made}")
+        })
     }
 
     /// Runs a command at the time that it is here, or lets it die at a point.
@@ -229,6 +257,19 @@ impl<'a> Field<'a> {
             format!("each of {sent} messages must be confirmed once: {records}")
         })
     }
+}
+
+/// The numbers of what an agent has on the ledger.
+fn ids_of(agent: &Value) -> Vec<u64> {
+    let names = [
+        "account_id",
+        "inbound_topic_id",
+        "outbound_topic_id",
+        "profile",
+        "registry_topic_id",
+    ];
+    let number = |name: &&str| agent[*name].as_str()?.rsplit('.').next()?.parse().ok();
+    names.iter().filter_map(number).collect()
 }
 
 /// Nothing goes wrong.

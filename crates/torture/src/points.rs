@@ -1,20 +1,23 @@
 //! Death at every named point of every operation that writes: before the commit nothing is there, after it everything, and a retry
-//! with the same key makes one effect of it.
+//! with the same key makes one effect of it. And of what makes stores and copies of them: there is a whole one, or none.
 
 mod cases;
+mod deeds;
+mod judge;
+mod line;
 
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 
 use inbox_ops::{Effect, Operation, Visitor, Waiting, each_operation};
 use inbox_store::FailPoint;
-use serde_json::Value;
 
 use crate::bout::Bout;
 use crate::child::{Leashed, ends};
 use crate::ground::Ground;
 use crate::{Broken, Part, must};
 pub use cases::{CASES, Case};
+pub use deeds::{DEEDS, Deed};
 
 /// The points that every write passes.
 pub const WRITES: [FailPoint; 6] = [
@@ -28,6 +31,44 @@ pub const WRITES: [FailPoint; 6] = [
 
 /// Those that it passes in a file with a long log.
 const OF_LOG: [FailPoint; 2] = [FailPoint::BeforeCheckpoint, FailPoint::AfterCheckpoint];
+
+/// Where a command dies, and the how manieth time it comes there.
+pub type At = (FailPoint, u32);
+
+/// What is let die in a round.
+#[derive(Debug, Clone, Copy)]
+pub enum Turn {
+    /// An operation.
+    Of(&'static Case),
+    /// A command around a whole store.
+    Around(&'static Deed),
+}
+
+impl Turn {
+    /// All that there is to let die on a store in a file, or on one of a server: what makes and copies that one is not ours, or is a move,
+    /// whose command line would hold the server's password.
+    pub fn all(is_served: bool) -> Vec<Turn> {
+        let deeds = DEEDS.iter().filter(|_| !is_served).map(Turn::Around);
+        CASES.iter().map(Turn::Of).chain(deeds).collect()
+    }
+
+    /// Where it dies, and the how manieth time it comes there.
+    pub fn deaths(&self, is_served: bool) -> Vec<At> {
+        match self {
+            Turn::Of(case) => case.deaths(is_served),
+            Turn::Around(deed) => deed.deaths.to_vec(),
+        }
+    }
+
+    /// Lets it die everywhere.
+    fn play(&self, ground: &Ground<'_>) -> Result<(), Broken> {
+        cases::prepare(ground)?;
+        match self {
+            Turn::Of(case) => judge::all_points(ground, case),
+            Turn::Around(deed) => (deed.play)(ground, deed.deaths),
+        }
+    }
+}
 
 /// The part.
 pub struct Points;
@@ -44,17 +85,19 @@ impl Part for Points {
     fn run(&self, bout: &mut Bout<'_>) -> Result<(), Broken> {
         every_write_has_a_case()?;
         let ground = bout.ground();
+        let turns = Turn::all(ground.is_served());
+        let all = u64::try_from(turns.len()).unwrap_or(u64::MAX);
         while let Some(round) = bout.next() {
-            let count = u64::try_from(CASES.len()).unwrap_or(1);
-            let place = usize::try_from(round.number % count).unwrap_or(0);
-            let case = &CASES[place];
+            let turn = usize::try_from(round.turn(all)).unwrap_or(0);
+            let turn = turns[turn];
             let own = ground.another(&format!("{}", round.number))?;
-            cases::prepare(&own)?;
-            let deaths = all_points(&own, case)?;
+            turn.play(&own)?;
             own.is_sound()?;
             own.remove();
             bout.count("cases", 1);
-            bout.count("deaths", deaths);
+            let deaths = turn.deaths(ground.is_served()).len();
+            bout.count("deaths", u64::try_from(deaths).unwrap_or(u64::MAX));
+            bout.peak("cases there are", all);
         }
         Ok(())
     }
@@ -87,146 +130,47 @@ fn every_write_has_a_case() -> Result<(), Broken> {
     })
 }
 
-/// How many rows tables have.
-type Counts = BTreeMap<String, i64>;
-
-/// How many rows there are in each table of a dump.
-fn counts(rows: &[String]) -> Counts {
-    let mut counts = Counts::new();
-    for row in rows {
-        let table = row.split(':').next().unwrap_or_default();
-        // What SQLite keeps for itself.
-        if !table.starts_with("sqlite_") {
-            *counts.entry(table.to_owned()).or_default() += 1;
-        }
-    }
-    counts
-}
-
-/// What has come in which table.
-fn growth(before: &[String], after: &[String]) -> Counts {
-    let (before, after) = (&counts(before), &counts(after));
-    let tables = before.keys().chain(after.keys());
-    let of = |counts: &Counts, table: &String| counts.get(table).copied().unwrap_or(0);
-    tables
-        .map(|table| (table.clone(), of(after, table) - of(before, table)))
-        .filter(|(_, grown)| *grown != 0)
-        .collect()
-}
-
-/// Runs a case undisturbed, and then once for each point; how often it died.
-fn all_points(ground: &Ground<'_>, case: &Case) -> Result<u64, Broken> {
-    let mut deaths = 0;
-    // The first one also makes what later ones share.
-    ground.run(&cases::fill(ground, case, 0)?)?.ok()?;
-    let line = cases::fill(ground, case, 1)?;
-    let store = ground.store()?;
-    let before = store.dump()?;
-    ground.run(&line)?.ok()?;
-    let clean = growth(&before, &store.dump()?);
-    for (n, point) in (2..).zip(WRITES.into_iter().chain(OF_LOG)) {
-        let is_of_log = OF_LOG.contains(&point);
-        // There is no log that a client would move.
-        if is_of_log && ground.is_served() {
-            continue;
-        }
-        let line = cases::fill(ground, case, n)?;
-        let what = format!("{} that dies at {point:?}", case.operation);
-        if is_of_log {
-            fill_the_log(ground)?;
-        }
-        let before = store.dump()?;
-        must(dies(ground, &line, point)?, || {
-            format!("{what} must die there, and lives")
-        })?;
-        deaths += 1;
-        let left = store.dump()?;
-        let is_committed = point as u32 > FailPoint::BeforeCommit as u32;
-        if !is_committed {
-            must(left == before, || {
-                format!("{what}: {}", crate::zombies::changed(&before, &left))
-            })?;
-        } else if case.is_one_commit {
-            must_leave(&what, &growth(&before, &left), &clean)?;
-        }
-        if !case.is_keyed {
-            continue;
-        }
-        let first = ground.run(&line)?.ok()?;
-        let repeated = store.dump()?;
-        must_leave(
-            &format!("{what} and is tried again"),
-            &growth(&before, &repeated),
-            &clean,
-        )?;
-        // What was committed is whole: a retry tells of it, and changes no row.
-        must(
-            !(is_committed && case.is_one_commit) || repeated == left,
-            || {
-                let changed = crate::zombies::changed(&left, &repeated);
-                format!("{what} and is tried again: {changed}")
-            },
-        )?;
-        let second = ground.run(&line)?.ok()?;
-        must(first == second, || {
-            format!("{what}: a retry answered {second}, and before {first}")
-        })?;
-        let thrice = store.dump()?;
-        must(thrice == repeated, || {
-            let changed = crate::zombies::changed(&repeated, &thrice);
-            format!("{what} and is tried twice: {changed}")
-        })?;
-    }
-    Ok(deaths)
-}
-
-fn must_leave(what: &str, grown: &Counts, clean: &Counts) -> Result<(), Broken> {
-    must(grown == clean, || {
-        format!("{what} must leave {clean:?} behind, and left {grown:?}")
-    })
-}
-
-/// Whether a command is killed at this point; it says nothing before it dies.
-fn dies(ground: &Ground<'_>, line: &str, point: FailPoint) -> Result<bool, Broken> {
-    let mut command = ground.command(crate::child::words(line));
-    command.env("INBOX_FAIL_POINT", (point as u32).to_string());
+/// Lets a command die at a point, the how manieth time it comes there. It says nothing before.
+fn dies(mut command: Command, what: &str, at: At) -> Result<(), Broken> {
+    let (point, time) = at;
+    command.env("INBOX_FAIL_POINT", format!("{}:{time}", point as u32));
     let mut child = Leashed(command.spawn()?);
     let status =
         crate::child::eventually("a command dies or ends", || child.try_wait().ok().flatten())?;
     let outcome = ends(child)?;
-    match status.signal() {
-        Some(9) => {
-            must(outcome.stdout.is_empty(), || {
-                format!("{line} answered before {point:?}: {outcome}")
-            })?;
-            Ok(true)
-        }
-        _ => {
-            must(status.success(), || {
-                format!("{line} at {point:?}: {outcome}")
-            })?;
-            Ok(false)
-        }
+    if status.signal() != Some(9) {
+        return Err(outcome.broken(format!("{what} must die there, and lives: {outcome}")));
     }
+    must(outcome.stdout.is_empty(), || {
+        format!("{what} answered before: {outcome}")
+    })
 }
 
-/// Makes the log longer than what a commit leaves alone: while somebody reads, it cannot be moved.
-fn fill_the_log(ground: &Ground<'_>) -> Result<(), Broken> {
-    let store = ground.store()?;
-    let body = "x".repeat(400_000);
-    std::fs::write(ground.folder().join("long.txt"), &body)?;
-    let filled = store.read(|tx| {
-        tx.newest_event()?;
-        // What was read stays as it is while another process writes.
-        let line = "send --from lead --to nobody --subject long --body-file long.txt";
-        Ok(ground.run(line).and_then(|sent| sent.ok()))
-    })?;
-    filled?;
-    let log = crate::crowd::log_bytes(ground);
-    must(log > 64 * 4120, || format!("the log has only {log} bytes"))
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-/// What a field of an answer says, as text.
-fn text(answer: &Value, pointer: &str) -> Option<String> {
-    answer.pointer(pointer)?.as_str().map(str::to_owned)
+    use super::*;
+    use crate::ledger;
+
+    #[test]
+    fn every_point_that_there_is_is_one_where_a_part_lets_somebody_die() {
+        let names = |points: &mut dyn Iterator<Item = FailPoint>| -> BTreeSet<String> {
+            points.map(|point| format!("{point:?}")).collect()
+        };
+        let turns = Turn::all(false);
+        let mut of_turns = turns
+            .iter()
+            .flat_map(|turn| turn.deaths(false))
+            .map(|(point, _)| point);
+        let mut reached = names(&mut of_turns);
+        reached.extend(names(&mut ledger::POINTS.into_iter()));
+        reached.extend(names(&mut ledger::OF_A_PLACE.into_iter()));
+        assert_eq!(reached, names(&mut FailPoint::ALL.into_iter()));
+    }
+
+    #[test]
+    fn every_operation_that_writes_has_a_case() {
+        every_write_has_a_case().unwrap();
+    }
 }

@@ -162,6 +162,11 @@ impl Report {
         self.count(Verdict::Held) > 0 && self.parts.iter().all(is_fine)
     }
 
+    /// Whether none of it can be tried here.
+    pub fn is_skipped(&self) -> bool {
+        self.count(Verdict::Skipped) == self.parts.len()
+    }
+
     fn count(&self, verdict: Verdict) -> usize {
         let rows = self.parts.iter().filter(|row| row.verdict == verdict);
         rows.count()

@@ -1,15 +1,15 @@
 //! The commands that are let die, and what has to be there before them.
 
+use inbox_store::FailPoint;
 use serde_json::json;
 
-use super::text;
+use super::{At, OF_LOG, WRITES};
 use crate::Broken;
-use crate::child::{Leashed, ends, words};
 use crate::ground::Ground;
 
 /// A command that writes. In its lines `{n}` is a number that no other run has, and `{T}`, `{M}`, `{L}`, `{R}`, `{K}` stand for the
-/// thread, the message, the proof of a claim, what is remembered and the token that the lines before it gave. A first word
-/// `then` has a line run as it was years ago.
+/// thread, the message, the proof of a claim, what is remembered and the token that the lines before it gave, the first of each. A first
+/// word `then` has a line run as it was years ago, and `later` a little after that.
 #[derive(Debug)]
 pub struct Case {
     /// The operation, by its name.
@@ -18,10 +18,48 @@ pub struct Case {
     pub before: &'static [&'static str],
     /// The command.
     pub line: &'static str,
-    /// Whether all of it is one commit.
-    pub is_one_commit: bool,
+    /// How it writes, and so how it is judged.
+    pub way: Way,
     /// Whether it takes a key.
     pub is_keyed: bool,
+}
+
+/// How an operation writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// In one commit.
+    AtOnce,
+    /// In several, between which files are written.
+    ToFiles,
+    /// In one commit that is no answer: it goes on waiting.
+    InAWait,
+}
+
+impl Case {
+    /// Where it dies, and the how manieth time it comes there.
+    pub fn deaths(&self, is_served: bool) -> Vec<At> {
+        let at = |points: &[FailPoint], time| points.iter().map(|point| (*point, time)).collect();
+        let once: Vec<_> = at(&WRITES, 1);
+        // There is no log that a client of a server would move.
+        let log: Vec<_> = if is_served {
+            Vec::new()
+        } else {
+            at(&OF_LOG, 1)
+        };
+        let more: Vec<_> = match self.way {
+            Way::AtOnce => log,
+            // The first time it settles what it may move, and the second time it takes that out.
+            Way::ToFiles => [
+                log,
+                at(&WRITES[..4], 2),
+                at(&[FailPoint::ArchiveMidst], 1),
+                at(&[FailPoint::ArchiveMidst], 2),
+            ]
+            .concat(),
+            Way::InAWait => Vec::new(),
+        };
+        [once, more].concat()
+    }
 }
 
 const OPENED: &str = "send --from lead --to worker-{n} --subject s{n}";
@@ -38,7 +76,7 @@ const fn case(
         operation,
         before,
         line,
-        is_one_commit: true,
+        way: Way::AtOnce,
         is_keyed: true,
     }
 }
@@ -57,6 +95,15 @@ pub const CASES: &[Case] = &[
     ),
     case("claim", &[OPENED], "claim --agent worker-{n} --thread {T}"),
     case("claim", &[OPENED], "claim --agent worker-{n}"),
+    // Of one whose lease is over and who is dead.
+    case(
+        "claim",
+        &[
+            "then send --from lead --to crew-{n} --subject s{n}",
+            "then claim --agent worker-{n} --thread {T}",
+        ],
+        "claim --agent other-{n} --thread {T}",
+    ),
     case(
         "renew",
         &[OPENED, CLAIMED],
@@ -77,6 +124,16 @@ pub const CASES: &[Case] = &[
         &[OPENED],
         "reply --from lead --thread {T} --summary yes",
     ),
+    // It has what its holder stopped for.
+    case(
+        "reply",
+        &[
+            OPENED,
+            CLAIMED,
+            "update {L} --thread {T} --status blocked --summary which",
+        ],
+        "reply --from lead --thread {T} --summary this",
+    ),
     case(
         "done",
         &[OPENED, CLAIMED],
@@ -92,21 +149,45 @@ pub const CASES: &[Case] = &[
         &[OPENED],
         "cancel --agent lead --thread {T} --reason over",
     ),
+    // From under its holder.
+    case(
+        "cancel",
+        &[OPENED, CLAIMED],
+        "cancel --agent lead --thread {T} --reason over",
+    ),
     case(
         "assign",
         &[OPENED],
         "assign --agent lead --thread {T} --to other-{n}",
     ),
+    case(
+        "assign",
+        &[OPENED, CLAIMED],
+        "assign --agent lead --thread {T} --to other-{n}",
+    ),
+    // The holder's lease is renewed when two thirds of it are over, which they are.
+    Case {
+        way: Way::InAWait,
+        is_keyed: false,
+        ..case(
+            "wait-reply",
+            &[
+                "then send --from lead --to worker-{n} --subject s{n}",
+                "then claim --agent worker-{n} --thread {T} --lease-seconds 3600",
+            ],
+            "later wait-reply {L} --thread {T}",
+        )
+    },
     case("release", &[OPENED, CLAIMED], "release {L} --thread {T}"),
     case("import", &["file mail-{n}.jsonl"], "import mail-{n}.jsonl"),
     // It takes a step for each thread, and what it has moved does not come again.
     Case {
-        is_one_commit: false,
+        way: Way::ToFiles,
         is_keyed: false,
         ..case(
             "archive",
             &[
-                "then send --from lead --to worker-{n} --subject old-{n}",
+                "then send --from lead --to worker-{n} --subject old",
                 "then cancel --agent lead --thread {T}",
                 // The newest thread stays.
                 OPENED,
@@ -214,55 +295,4 @@ pub(super) fn prepare(ground: &Ground<'_>) -> Result<(), Broken> {
         ground.run(line)?.ok()?;
     }
     Ok(())
-}
-
-/// Runs what comes before a case, and gives its line, with a key where it takes one.
-pub(super) fn fill(ground: &Ground<'_>, case: &Case, n: u32) -> Result<String, Broken> {
-    let mut known: Vec<(&str, String)> = vec![("{n}", n.to_string())];
-    let filled = |line: &str, known: &[(&str, String)]| {
-        let fill = |line: String, (name, value): &(&str, String)| line.replace(name, value);
-        known.iter().fold(line.to_owned(), fill)
-    };
-    for line in case.before {
-        let line = filled(line, &known);
-        if let Some(file) = line.strip_prefix("file ") {
-            std::fs::write(ground.folder().join(file), mailbox(n))?;
-            continue;
-        }
-        let (line, is_old) = match line.strip_prefix("then ") {
-            Some(line) => (line.to_owned(), true),
-            None => (line, false),
-        };
-        let mut command = ground.command(words(&line));
-        if is_old {
-            command.env("INBOX_NOW", "2020-01-01T00:00:00Z");
-        }
-        let answer = ends(Leashed(command.spawn()?))?.ok()?;
-        for (name, pointer) in [
-            ("{T}", "/thread/thread_id"),
-            ("{M}", "/message/message_id"),
-            ("{R}", "/memory/memory_id"),
-            ("{K}", "/token/token_id"),
-        ] {
-            known.extend(text(&answer, pointer).map(|value| (name, value)));
-        }
-        let token = text(&answer, "/lease/lease_token");
-        known.extend(token.map(|token| ("{L}", format!("--lease {token}"))));
-    }
-    let line = filled(case.line, &known);
-    Ok(if case.is_keyed {
-        format!("{line} --key key-{n}")
-    } else {
-        line
-    })
-}
-
-/// A mailbox of another program, with one message.
-fn mailbox(n: u32) -> String {
-    let line = json!({
-        "id": format!("0198f000-0000-7000-8000-{n:012}"),
-        "sender": "far", "recipient": "near", "timestamp": "2026-01-01T00:00:00Z",
-        "content": format!("words {n}"),
-    });
-    format!("{line}\n")
 }

@@ -56,9 +56,9 @@ impl<'a> Judge<'a> {
         for acts in ends {
             let whole = image(record, acts, Kept::All, &mut Dice::new(0));
             let rows = judge.rows(&whole, store).map_err(|broken| {
-                Broken::new(format!(
-                    "without a loss of power, after {acts} acts: {broken}"
-                ))
+                let words =
+                    |what: &str| format!("without a loss of power, after {acts} acts: {what}");
+                broken.told(words)
             })?;
             judge.holds_texts(acts, rows.as_deref(), &whole)?;
             judge.states.push(State {
@@ -96,33 +96,34 @@ impl<'a> Judge<'a> {
         if !self.seen.insert(hash(&(&disk, from, to))) {
             return Ok(false);
         }
-        let lost = |what: String| {
+        let lost = |broken: Broken| {
             let (all, told) = (self.record.acts.len(), self.told(acts));
-            Broken::new(format!(
-                "the power was lost after {acts} of {all} acts, with {told} commands acknowledged, and of what was not \
-                 synced the disk has kept {how:?}: {what}"
-            ))
+            broken.told(|what| {
+                format!(
+                    "the power was lost after {acts} of {all} acts, with {told} commands acknowledged, and of what was not \
+                     synced the disk has kept {how:?}: {what}"
+                )
+            })
         };
         let found = self.rows(&disk, &self.store);
-        let found = found.map_err(|broken| lost(broken.what))?;
+        let found = found.map_err(lost)?;
         self.holds_texts(acts, found.as_deref(), &disk)
-            .map_err(|broken| lost(broken.what))?;
+            .map_err(lost)?;
         let digest = found.map(|rows| hash(&rows));
         let place = self.states.iter().position(|state| state.digest == digest);
-        let place = place.ok_or_else(|| lost("the store is as it never was".into()))?;
+        let place = place.ok_or_else(|| lost(Broken::new("the store is as it never was")))?;
         let (first, last) = (self.states[from].digest, self.states[to].digest);
         let is_allowed = self.states[from..=to]
             .iter()
             .any(|state| state.digest == digest);
         must(is_allowed || digest == first || digest == last, || {
-            let what = format!(
+            format!(
                 "the store is as it was after {} acts, and had to be as after {} to {}",
                 self.states[place].acts, self.states[from].acts, self.states[to].acts
-            );
-            lost(what).what
-        })?;
-        self.copies(acts, &disk)
-            .map_err(|broken| lost(broken.what))?;
+            )
+        })
+        .map_err(lost)?;
+        self.copies(acts, &disk).map_err(lost)?;
         Ok(true)
     }
 

@@ -1,12 +1,11 @@
-//! Death at each numbered point of `init`, of `backup` and of a wait that keeps its lease, and what the environment may ask of an ordinary
-//! store. Operations that write die in `inbox torture --only points`.
+//! Death at each numbered point of `init` and of `backup`, of which neither reaches those of others, and what the environment may ask of an
+//! ordinary store. Operations that write, and a wait that keeps its lease, die in `inbox torture --only points`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use inbox_store::FailPoint;
 use inbox_testkit::sandbox::Sandbox;
-use inbox_torture::points::WRITES;
 
 use super::{open, words};
 use crate::INBOX;
@@ -104,27 +103,6 @@ fn is_whole(inbox: &Sandbox, copy: &Path) {
     inbox.run(words(&format!("doctor --db {copy}"))).ok();
     let listed = inbox.run(words(&format!("list --db {copy}"))).ok();
     assert_eq!(listed["threads"][0]["subject"], "kept");
-}
-
-#[test]
-fn a_wait_that_dies_while_it_keeps_its_lease_leaves_it_as_it_was_or_longer() {
-    for point in WRITES {
-        let inbox = Sandbox::new(INBOX);
-        open(&inbox, "worker", "asks");
-        let claimed = inbox.ok("claim --agent worker --lease-seconds 1");
-        let token = claimed["lease"]["lease_token"].as_str().unwrap();
-        let wait = format!("wait-reply --thread thr_1 --lease {token} --timeout-seconds 60");
-        assert!(dies(&inbox, &words(&wait), point), "{point:?}");
-        let until = |answer: &serde_json::Value| {
-            let until = answer["lease"]["expires_at"].as_str().unwrap();
-            until.to_owned()
-        };
-        let is_kept = point as u32 > FailPoint::BeforeCommit as u32;
-        let now = inbox.ok("show --thread thr_1");
-        assert_eq!(until(&now) > until(&claimed), is_kept, "{point:?}");
-        assert_eq!(now["lease"]["epoch"], 1, "{point:?}");
-        inbox.ok("doctor");
-    }
 }
 
 #[test]

@@ -107,6 +107,64 @@ fn no_rounds_and_no_time_are_refused() {
 }
 
 #[test]
+fn how_long_and_how_often_are_asked_for_one_at_a_time() {
+    let sandbox = Sandbox::empty(INBOX);
+    for both in [
+        "--rounds 1 --round 1",
+        "--seconds 5 --rounds 1",
+        "--seconds 5 --round 1",
+    ] {
+        let outcome = sandbox.run(words(&format!("torture --only clock {both}")));
+        outcome.refused(30, "invalid_input");
+    }
+}
+
+#[test]
+fn make_torture_tries_every_part_at_the_place_that_is_named_and_goes_on_after_those_that_are_skipped()
+ {
+    let sandbox = Sandbox::empty(INBOX);
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = sandbox.folder().join("target/release");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // In the program's place: each call is a line, with a tab before each word.
+    let stub = "printf '#!/bin/sh\\n%s\\n' \"$1\" >inbox && chmod +x inbox";
+    let said = "printf '\\t%s' \"$@\" && echo";
+    let made = std::process::Command::new("/bin/sh")
+        .args(["-c", stub, "sh", said])
+        .current_dir(&folder)
+        .status();
+    assert!(made.expect("a shell").success());
+    let url = "postgres://me@h/d?sslmode=require&schema=mine";
+    let output = std::process::Command::new("make")
+        .args(["--silent", "--old-file=release", "torture"])
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", sandbox.folder().join("target"))
+        .env("TORTURE_DB", url)
+        .env_remove("MAKEFLAGS")
+        .output()
+        .expect("make");
+    assert!(output.status.success(), "{output:?}");
+    let calls = String::from_utf8_lossy(&output.stdout).into_owned();
+    let calls: Vec<Vec<&str>> = calls
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let mut tried: Vec<&str> = Vec::new();
+    for call in &calls {
+        assert_eq!(call[1..5], ["torture", "--skip-ok", "--db", url]);
+        assert_eq!(call[5], "--only");
+        tried.extend(call[6].split(','));
+    }
+    let mut parts: Vec<_> = inbox_torture::PARTS
+        .iter()
+        .map(|part| part.name())
+        .collect();
+    parts.sort_unstable();
+    tried.sort_unstable();
+    assert_eq!(tried, parts);
+}
+
+#[test]
 fn the_last_round_that_there_is_can_be_seen() {
     let sandbox = Sandbox::empty(INBOX);
     let round = u64::MAX.to_string();
@@ -191,6 +249,10 @@ fn too_few_files_are_no_broken_promise() {
     assert_eq!(report["parts"][0]["verdict"], "unable", "{report}");
     let why = report["parts"][0]["why"].as_str().expect("why");
     assert!(why.contains("ulimit -n"), "{why}");
+    // Whoever doubts that it was the limit can look.
+    let kept = report["kept"][0].as_str().expect("a place");
+    assert!(std::path::Path::new(kept).exists(), "{report}");
+    assert!(report["parts"][0]["replay"].is_string(), "{report}");
     assert_eq!(report["parts"][1]["verdict"], "held", "{report}");
 }
 

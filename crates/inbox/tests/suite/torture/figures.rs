@@ -44,8 +44,7 @@ fn written_over(before: &str, reports: &[String]) -> String {
 #[test]
 fn the_figures_of_several_runs_of_a_part_are_added_up() {
     let once = written(&[report("SQLite", &row(1000, 7, "held"))]);
-    let told =
-        "a <!-- torture:kills -->2 rounds, 1,000 kills, 7 bytes of log: held (SQLite, 30 s)<!-- / --> b";
+    let told = "a <!-- torture:kills -->2 rounds, 1,000 kills, 7 bytes of log: held (SQLite, 30 s)<!-- / --> b";
     assert_eq!(once, told);
     let added = written(&[
         report("SQLite", &row(1000, 7, "held")),
@@ -75,7 +74,8 @@ fn a_database_of_which_nothing_new_is_told_keeps_its_figures() {
                 2 rounds, 5 kills, 0 bytes of log: held (PostgreSQL 15.18 (Debian 15.18-0+deb12u1), 30 s)<!--";
     assert!(both.contains(told), "{both}");
     let newer = written_over(&both, &[report("SQLite 3.55.0", &row(9, 1, "held"))]);
-    let told = "-->2 rounds, 9 kills, 1 bytes of log: held (SQLite 3.55.0, 30 s)<br>2 rounds, 5 kills, ";
+    let told =
+        "-->2 rounds, 9 kills, 1 bytes of log: held (SQLite 3.55.0, 30 s)<br>2 rounds, 5 kills, ";
     assert!(newer.contains(told), "{newer}");
 }
 

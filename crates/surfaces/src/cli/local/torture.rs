@@ -37,7 +37,8 @@ pub(super) fn describe(command: Command) -> Command {
         .arg(
             number("seconds", "N", "Take so long, for all parts together")
                 .value_parser(from_one)
-                .default_value(SECONDS),
+                .default_value(SECONDS)
+                .conflicts_with_all(["rounds", "round"]),
         )
         .arg(
             number("rounds", "N", "Go so many rounds in each part instead")
@@ -65,6 +66,12 @@ pub(super) fn describe(command: Command) -> Command {
                 .long("keep")
                 .action(ArgAction::SetTrue)
                 .help("Leave the scratch stores behind, as happens when a promise did not hold"),
+        )
+        .arg(
+            Arg::new("skip-ok")
+                .long("skip-ok")
+                .action(ArgAction::SetTrue)
+                .help("Succeed also where none of it can be tried, and all is skipped"),
         )
 }
 
@@ -96,7 +103,7 @@ pub(super) fn run(matches: &ArgMatches, context: &Context) -> Result<Ended, Refu
     stop_when_told(Arc::clone(&stop))?;
     let report = play(&plan, &stop, &mut |line| context.printer.in_place(line));
     context.printer.in_place("");
-    show(&report?, context)
+    show(&report?, matches.get_flag("skip-ok"), context)
 }
 
 fn plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Refusal> {
@@ -222,7 +229,7 @@ fn end_at_once() -> ! {
     std::process::exit(i32::from(inbox_core::error::EXIT_NOTHING))
 }
 
-fn show(report: &Report, context: &Context) -> Result<Ended, Refusal> {
+fn show(report: &Report, may_skip: bool, context: &Context) -> Result<Ended, Refusal> {
     let refusal = |code: Code, row: &Row| {
         let why = row.why.clone().unwrap_or_default();
         Refusal::new(code, format!("{}: {why}", row.part))
@@ -245,7 +252,7 @@ fn show(report: &Report, context: &Context) -> Result<Ended, Refusal> {
     }
     Ok(match broken {
         Some(refusal) => Ended::Failed(refusal.code),
-        None if report.holds() => Ended::Something,
+        None if report.holds() || (may_skip && report.is_skipped()) => Ended::Something,
         // Nothing broke, and not everything was tried.
         None => Ended::Nothing,
     })
