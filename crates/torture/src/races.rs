@@ -146,12 +146,13 @@ fn of_processes(ground: &Ground<'_>, thread: ThreadId, width: usize) -> Result<u
     })?;
     let outcomes: Vec<Outcome> = children.into_iter().map(ends).collect::<Result<_, _>>()?;
     let (won, lost): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.code == 0);
+    // First whether all of them could ask.
+    lost.iter()
+        .try_for_each(|outcome| outcome.refused(20, "lease_conflict"))?;
     must(won.len() == 1, || {
         let codes: Vec<i32> = outcomes.iter().map(|outcome| outcome.code).collect();
         format!("{thread} must be given to one of {width} processes, which ended with {codes:?}")
     })?;
-    lost.iter()
-        .try_for_each(|outcome| outcome.refused(20, "lease_conflict"))?;
     Ok(stood)
 }
 

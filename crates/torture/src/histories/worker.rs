@@ -247,10 +247,10 @@ impl<'a> Worker<'a> {
         let asked = self.field.moment();
         let outcome = ends(Leashed(command.spawn()?))?;
         // A refusal does not come by the later points, and says nothing more than that.
-        must(
-            outcome.code == -1 || outcome.code == 20 || outcome.code == 30,
-            || format!("a process that was to die at point {point} did not: {outcome}"),
-        )?;
+        if !matches!(outcome.code, -1 | 20 | 30) {
+            let what = format!("a process that was to die at point {point} did not: {outcome}");
+            return Err(outcome.broken(what));
+        }
         self.note(thread, step, (asked, None), (now, now), Told::Nothing);
         Ok(())
     }
