@@ -18,6 +18,7 @@ mod init;
 mod keys;
 mod list_show_export;
 mod mail;
+pub(crate) mod manual;
 mod memory;
 mod migrate;
 pub(crate) mod misc;

@@ -1,10 +1,10 @@
 //! The arguments: clap commands made from the operations' schemas, and the requests made from them.
 
 mod request;
+mod usage;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::Refusal;
 use inbox_ops::{Effect, Identity, Operation, Visitor, Waiting};
@@ -58,12 +58,9 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         {
             return Ok(Parsed::Text(error.render().to_string()));
         }
-        Err(error) if error.kind() == clap::error::ErrorKind::MissingSubcommand => {
-            return Err(no_command());
-        }
-        Err(error) => return Err(usage(&error, called)),
+        Err(error) => return Err(usage::refusal(&error, called, argv, &command(None))),
     };
-    let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(no_command)?;
+    let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(usage::no_command)?;
     // A command of several words, such as `agent add`.
     while let Some((next, inner)) = matches.remove_subcommand() {
         name = format!("{name} {next}");
@@ -99,16 +96,8 @@ pub(crate) fn bare(argv: &[OsString]) -> Option<Globals> {
 /// The command among the arguments: the first word, or two, that are neither a flag nor a flag's value. An
 /// agent may be named like a command.
 pub(crate) fn called(argv: &[OsString]) -> Option<String> {
-    let mut words = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
-    let mut next = || loop {
-        match words.next()? {
-            "--db" | "--agent" | "--session" => drop(words.next()),
-            // The help before a command is that of all commands.
-            "-h" | "--help" => return None,
-            flag if flag.starts_with('-') => {}
-            word => return Some(word),
-        }
-    };
+    let mut words = words(argv);
+    let mut next = || words.next();
     let first = next()?;
     let names = names();
     if names.iter().any(|name| name == first) {
@@ -125,47 +114,26 @@ pub(crate) fn called(argv: &[OsString]) -> Option<String> {
     names.contains(&whole).then_some(whole)
 }
 
+/// The words among the arguments that are neither flags nor a flag's value, up to a flag that asks for help: the help before a command
+/// is that of all commands.
+fn words(argv: &[OsString]) -> impl Iterator<Item = &str> {
+    let mut args = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
+    std::iter::from_fn(move || {
+        loop {
+            match args.next()? {
+                "--db" | "--agent" | "--session" => drop(args.next()),
+                "-h" | "--help" => return None,
+                flag if flag.starts_with('-') => {}
+                word => return Some(word),
+            }
+        }
+    })
+}
+
 /// Whether a command is one of the second words of a group.
 fn is_below(name: &str, group: &str) -> bool {
     name.strip_prefix(group)
         .is_some_and(|rest| rest.starts_with(' '))
-}
-
-fn no_command() -> Refusal {
-    Refusal::input("no command was given").hint("inbox --help lists the commands")
-}
-
-fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
-    // A word after `lock` is a passphrase, most likely.
-    let strange = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) => word.as_str(),
-        _ => "-",
-    };
-    if called == Some("lock") && !strange.starts_with('-') {
-        return Refusal::input(
-            "lock takes no passphrase among its arguments, which every process list shows",
-        )
-        .hint("inbox lock asks for it at the terminal; choose another one now");
-    }
-    let rendered = error.render().to_string();
-    let paragraph = rendered.split("\n\n").next().unwrap_or_default();
-    let message = paragraph
-        .trim_start_matches("error: ")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let tip = rendered
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("tip: "))
-        .map(|tip| format!("{tip}; "));
-    let help = called.map_or_else(
-        || "inbox --help".to_owned(),
-        |name| format!("inbox {name} --help"),
-    );
-    Refusal::input(message).hint(format!(
-        "{}{help} shows what it takes",
-        tip.unwrap_or_default()
-    ))
 }
 
 /// The whole command; with `only`, without the others.
@@ -416,6 +384,8 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
     if !long.is_empty() {
         command = command.long_about(format!("{short}\n\n{}", long.replace('\n', " ")));
     }
+    // Where a command holds others, `help` is none of them: `inbox help` takes their words.
+    command = command.disable_help_subcommand(true);
     // The name of `card set` may be left away, and stands before the file.
     command = command.allow_missing_positional(O::NAME == "card set");
     for field in fields {
@@ -495,14 +465,21 @@ pub(super) fn word_id(name: &str) -> String {
     format!("{name}+")
 }
 
-fn word(field: &Field) -> Arg {
-    let name = match field.name.as_str() {
+/// What stands in the usage for an argument that stands by itself.
+fn word_name(field: &str) -> String {
+    match field {
         "slug" => "NAME".to_owned(),
         "card" => "FILE".to_owned(),
         name => name.to_uppercase(),
-    };
+    }
+}
+
+/// What stands in the usage for the words of a question.
+const PLAIN: &str = "WORDS";
+
+fn word(field: &Field) -> Arg {
     let arg = Arg::new(word_id(&field.name))
-        .value_name(name)
+        .value_name(word_name(&field.name))
         .required(field.is_required && field.name == "card")
         .help(field.help.clone());
     match field.form {
@@ -521,7 +498,7 @@ fn argument(field: &Field) -> Arg {
         .help(field.help.clone())
         .required(field.is_required && !is_long_text(&field.name));
     if field.form == Form::Plain {
-        return arg.value_name("WORDS").num_args(1..);
+        return arg.value_name(PLAIN).num_args(1..);
     }
     let arg = arg.long(field.flag());
     let value_name = field.flag().to_uppercase().replace('-', "_");
