@@ -223,6 +223,26 @@ fn completions(context: &Context, shell: &str) -> Result<Ended, Refusal> {
     print(context, "completions", &String::from_utf8_lossy(&text))
 }
 
+/// Reads a whole number for the parser, which would complain of digits and of bounds that nobody has to know.
+fn whole<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok();
+        let within = number.filter(|number| (least..=most).contains(number));
+        within
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| {
+                if most == u64::MAX {
+                    format!("a whole number from {least} on is wanted")
+                } else {
+                    format!("a whole number from {least} to {most} is wanted")
+                }
+            })
+    }
+}
+
 fn print(context: &Context, command: &str, text: &str) -> Result<Ended, Refusal> {
     if context.printer.is_json() {
         context
