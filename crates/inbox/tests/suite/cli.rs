@@ -11,6 +11,7 @@ mod doctor_backup;
 mod exchange;
 mod fetch;
 mod guard;
+mod hints;
 mod hostile;
 mod hostile_words;
 mod identity;
