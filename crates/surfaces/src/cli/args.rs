@@ -1,6 +1,7 @@
 //! The arguments: clap commands made from the operations' schemas, and the requests made from them.
 
 mod request;
+mod suggest;
 mod usage;
 
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use serde_json::Value;
 use super::local;
 
 pub(crate) use request::{read_body, request};
+pub(crate) use suggest::suggest;
 
 /// What the arguments ask for.
 pub(crate) enum Parsed {
@@ -312,6 +314,8 @@ pub(crate) struct Field {
     form: Form,
     help: String,
     is_required: bool,
+    /// The words that it may be, where there is a vocabulary.
+    words: Vec<String>,
 }
 
 impl Field {
@@ -342,8 +346,19 @@ fn fields<T: JsonSchema>() -> (String, Vec<Field>) {
             form: form(name, property),
             help: text(property.get("description")),
             is_required: required.contains(&name.as_str()),
+            words: vocabulary(property),
         });
     (about, fields.collect())
+}
+
+/// The words of a property, or of each of its items.
+fn vocabulary(property: &Value) -> Vec<String> {
+    let several = property.get("anyOf").and_then(Value::as_array);
+    let places = several.into_iter().flatten();
+    let mut places = places.chain(property.get("items")).chain([property]);
+    let words = places.find_map(|place| place.get("enum")?.as_array());
+    let words = words.into_iter().flatten().filter_map(Value::as_str);
+    words.map(str::to_owned).collect()
 }
 
 fn form(name: &str, property: &Value) -> Form {
@@ -500,7 +515,7 @@ fn argument(field: &Field) -> Arg {
     if field.form == Form::Plain {
         return arg.value_name(PLAIN).num_args(1..);
     }
-    let arg = arg.long(field.flag());
+    let arg = suggest(arg.long(field.flag()), field.words.iter().cloned());
     let value_name = field.flag().to_uppercase().replace('-', "_");
     match field.form {
         Form::Switch => arg.action(ArgAction::SetTrue),

@@ -34,6 +34,7 @@ use inbox_core::{Code, Refusal};
 use inbox_store::Location;
 use serde_json::json;
 
+use super::args::suggest;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
@@ -120,7 +121,10 @@ fn describe(command: Command, name: &str) -> Command {
         "wire" => wire::describe(command),
         "completions" => command
             .about("Print completions for a shell")
-            .arg(Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh")),
+            .arg(suggest(
+                Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh"),
+                ["bash", "elvish", "fish", "powershell", "zsh"],
+            )),
         "man" => man::describe(command),
         "help" => help::describe(command),
         "version" => command.about("Say which version this is, as --version does"),

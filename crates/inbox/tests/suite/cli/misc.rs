@@ -304,6 +304,17 @@ fn completions_are_whole_and_the_shell_reads_them() {
             assert!(read.success());
         }
     }
+    // What an argument may be is offered, too.
+    let offers = |wanted: &str| {
+        let outcome = desk.inbox.run(["completions", "zsh"]);
+        let zsh = outcome.stdout;
+        assert!(zsh.contains(wanted), "{wanted}");
+    };
+    offers(":shell -- bash, elvish, fish, powershell or zsh:(bash elvish fish powershell zsh)");
+    offers("(pending claimed in_progress blocked done failed cancelled)");
+    offers("(urgent high normal low fyi)");
+    offers("(claude codex gemini opencode cursor agy)");
+    offers("(kills points power");
     let answer = desk.ok("completions bash");
     assert!(answer["text"].as_str().unwrap().contains("_inbox"));
 }

@@ -11,11 +11,12 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, EventId, Refusal, ThreadId};
 use inbox_ops::{Caller, Inbox, WaitReply};
 use inbox_store::Location;
-use inbox_torture::{Asked, Plan, Report, Row, Tools, keeper, play, worker};
+use inbox_torture::{Asked, PARTS, Plan, Report, Row, Tools, keeper, play, worker};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::whole;
+use crate::cli::args::suggest;
 use crate::cli::{Context, Ended, find, wait};
 
 /// How long it takes unless somebody says otherwise.
@@ -53,14 +54,15 @@ pub(super) fn describe(command: Command) -> Command {
             number("seed", "N", "Throw the dice of this seed [default: another each time]")
                 .value_parser(whole::<u64>(0, u64::MAX)),
         )
-        .arg(
+        .arg(suggest(
             Arg::new("only")
                 .long("only")
                 .value_name("PART,…")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
                 .help("Try these parts alone"),
-        )
+            PARTS.iter().map(|part| part.name()),
+        ))
         .arg(
             Arg::new("keep")
                 .long("keep")
