@@ -80,6 +80,14 @@ fn a_devnet_that_cannot_open_its_file_does_not_ask_to_throw_it_away() {
 }
 
 #[test]
+fn a_reset_throws_no_file_away_that_was_never_a_devnet() {
+    let desk = Desk::new();
+    desk.file("notes.txt", "what I must not forget: ".repeat(40));
+    desk.refused(30, "invalid_input", "devnet reset --data notes.txt");
+    assert!(desk.content("notes.txt").starts_with("what I must not"));
+}
+
+#[test]
 fn a_file_that_is_no_proof_is_bad_input() {
     let desk = Desk::new();
     desk.file("text", "root:x:0:0");

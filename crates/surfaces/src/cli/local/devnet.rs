@@ -276,7 +276,8 @@ fn reset(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
             return Err(Refusal::new(Code::Storage, error.to_string())
                 .hint("stop the devnet that runs, and try again"));
         }
-        Err(error @ LedgerError::Foreign(_)) if !is_devnet(&data) => {
+        // Whatever it is, it is somebody's.
+        Err(error) if error.is_of_content() && !is_devnet(&data) => {
             return Err(Refusal::input(error.to_string()).hint("inbox devnet reset --data FILE"));
         }
         // An older one, or a broken one, is thrown away like any other.
