@@ -138,8 +138,10 @@ pub enum Command {
     Release,
     /// Call it off.
     Cancel,
-    /// Give it to another, or back to those whom it was for.
+    /// Give it to another.
     Assign,
+    /// Take it from whoever holds it, for those whom it was for.
+    TakeBack,
     /// Add a message of this kind.
     Append(Kind),
     /// Say that a message has been handled.
@@ -211,6 +213,7 @@ pub fn decide(facts: &Facts, command: Command, now: Millis) -> Result<Decision, 
         Command::Release => held(EventType::Released, Status::Pending, LeaseChange::Drop),
         Command::Cancel => cancel(facts),
         Command::Assign => assign(facts),
+        Command::TakeBack => take_back(facts),
         Command::Append(kind) => append(facts, kind, now),
         Command::Acknowledge => Ok(acknowledge(facts)),
         Command::Readdress => Ok(said(EventType::Readdressed, facts.status)),
@@ -271,6 +274,25 @@ fn cancel(facts: &Facts) -> Result<Decision, Refusal> {
         lease: LeaseChange::Drop,
         is_override: must_be_own(facts, is_own)?,
     })
+}
+
+fn take_back(facts: &Facts) -> Result<Decision, Refusal> {
+    let decision = assign(facts)?;
+    // It would say to those whom it is for that it is theirs, which it is already.
+    if !facts.status.is_held() {
+        return Err(Refusal::new(
+            Code::InvalidTransition,
+            format!(
+                "nobody holds thread {}, so it cannot be taken back",
+                facts.thread
+            ),
+        )
+        .hint(format!(
+            "inbox assign --thread {} --to ADDRESS gives it to another",
+            facts.thread
+        )));
+    }
+    Ok(decision)
 }
 
 fn assign(facts: &Facts) -> Result<Decision, Refusal> {

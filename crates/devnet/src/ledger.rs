@@ -46,11 +46,26 @@ pub enum LedgerError {
     #[error("another devnet uses {0}")]
     InUse(String),
     /// It is another program's, or another version's.
-    #[error("{0} is not a devnet of this version; `inbox devnet reset` makes a new one")]
+    #[error("{0} is not a devnet of this version")]
     Foreign(String),
     /// The treasury's key is unusable.
     #[error(transparent)]
     Key(#[from] inbox_hedera::key::KeyError),
+}
+
+impl LedgerError {
+    /// Whether the file was read and no ledger is in it: only then does throwing it away help.
+    pub fn is_of_content(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match self {
+            LedgerError::Foreign(_) => true,
+            LedgerError::Database(error) => matches!(
+                error.sqlite_error_code(),
+                Some(DatabaseCorrupt | NotADatabase)
+            ),
+            LedgerError::InUse(_) | LedgerError::Key(_) => false,
+        }
+    }
 }
 
 /// Why a transaction does not happen.

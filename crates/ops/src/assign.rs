@@ -15,7 +15,8 @@ use crate::step::{take, thread};
 
 /// Give work to another, or take it back for those whom it was for
 ///
-/// Whoever holds it loses its lease and is told by a control message. Its creator may, and a person.
+/// Whoever holds it loses its lease and is told by a control message. Without --to it is free again for those whom it was for. Its
+/// creator may, and a person.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assign {
@@ -46,7 +47,12 @@ impl Operation for Assign {
             payload_json: None,
             artifacts: &[],
         };
-        let message = content.message(caller, Kind::Control, Some("given to another"))?;
+        let (command, said) = if self.to.is_empty() {
+            (Command::TakeBack, "taken back for those whom it was for")
+        } else {
+            (Command::Assign, "given to another")
+        };
+        let message = content.message(caller, Kind::Control, Some(said))?;
         inbox.write(self, caller, |tx, agent| {
             let mut message = message.clone();
             let mut row = thread(tx, self.thread)?;
@@ -69,15 +75,7 @@ impl Operation for Assign {
                 tx.move_thread(&mut row, &to)?;
             }
             let config = inbox.config();
-            let recorded = take(
-                tx,
-                config,
-                caller,
-                agent,
-                row,
-                Command::Assign,
-                Some(message),
-            )?;
+            let recorded = take(tx, config, caller, agent, row, command, Some(message))?;
             posted(recorded, delivery, Vec::new())
         })
     }

@@ -2,6 +2,10 @@
 
 use inbox_core::{Code, Refusal};
 
+/// How to go back to a copy. Everything beside a store goes with it: another one under the same name would be read with what the old one
+/// left there.
+pub const GO_BACK: &str = "mv the store and all beside it that begins with its name (coord.db*) to another folder while nobody uses it, then cp the newest inbox backup into its place";
+
 /// A failure of the store itself; the rules' refusals are [`Refusal`]s.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -23,6 +27,14 @@ pub enum StoreError {
         problem: String,
         /// What to do about it.
         hint: String,
+    },
+    /// What is named is no file, and so no store of anybody's.
+    #[error("{place} is not a sound inbox store: it is not a regular file")]
+    NotAFile {
+        /// What is named.
+        place: String,
+        /// The file that may be meant.
+        meant: String,
     },
     /// The file is sound, and lacks what was committed last.
     #[error("{problem}")]
@@ -66,6 +78,9 @@ pub enum StoreError {
     /// The file or its folder cannot be written.
     #[error("{0}")]
     ReadOnly(String),
+    /// No file can be in this place.
+    #[error("{0}")]
+    NoPlace(String),
     /// The file is where SQLite cannot keep its promises.
     #[error("{0}")]
     Network(String),
@@ -89,7 +104,10 @@ pub enum StoreError {
 impl StoreError {
     /// A failure of a file, by what can be done about it.
     pub(crate) fn of_file(what: String, error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        use std::io::ErrorKind::{
+            InvalidFilename, IsADirectory, NotADirectory, NotFound, PermissionDenied,
+            ReadOnlyFilesystem, StorageFull,
+        };
         let text = format!("{what}: {error}");
         if crate::private::is_not_ours(error) {
             return StoreError::NotOurs {
@@ -101,6 +119,7 @@ impl StoreError {
         match error.kind() {
             StorageFull => StoreError::Full(text),
             PermissionDenied | ReadOnlyFilesystem => StoreError::ReadOnly(text),
+            NotFound | NotADirectory | IsADirectory | InvalidFilename => StoreError::NoPlace(text),
             _ => StoreError::Database(text),
         }
     }
@@ -114,8 +133,11 @@ impl From<StoreError> for Refusal {
                 .hint("make one with inbox init, or name another with --db or INBOX_DB"),
             StoreError::Corrupt { .. } | StoreError::Unreadable(_) => {
                 Refusal::new(Code::StoreCorrupt, message)
-                    .hint("inbox doctor says what is wrong; restore the newest inbox backup, and keep the damaged file")
+                    .hint(format!("inbox doctor says what is wrong; to go back, {GO_BACK}"))
             }
+            StoreError::NotAFile { meant, .. } => Refusal::new(Code::StoreCorrupt, message).hint(format!(
+                "name the file of a store: inbox --db {meant}; nothing is damaged"
+            )),
             StoreError::NotOurs { hint, .. } | StoreError::Behind { hint, .. } => {
                 Refusal::new(Code::StoreCorrupt, message).hint(hint)
             }
@@ -135,6 +157,8 @@ impl From<StoreError> for Refusal {
                 .hint("nothing was written, and nothing that was acknowledged is lost; free some space, then try again with the same --key"),
             StoreError::ReadOnly(_) => Refusal::new(Code::Storage, message)
                 .hint("check who owns the file and its folder, and whether the disk is mounted read-only"),
+            StoreError::NoPlace(_) => Refusal::new(Code::Storage, message)
+                .hint("ls -ld its folder: a file needs one that is there and takes files"),
             StoreError::Network(_) => Refusal::new(Code::Storage, message)
                 .hint("keep the store on a local disk, or share a PostgreSQL database; INBOX_ALLOW_NETWORK_FS=1 takes the risk"),
             StoreError::Busy(_) => Refusal::new(Code::Storage, message)

@@ -67,7 +67,7 @@ use bell::{Bell, Key, Listener};
 pub use board::Heard;
 pub use dead::{Intake, Undelivered};
 use driver::{Driver, Mode};
-pub use error::{Abort, StoreError};
+pub use error::{Abort, GO_BACK, StoreError};
 pub use facts::Asking;
 pub use fail::Point as FailPoint;
 pub use flow::{Happening, Piece};

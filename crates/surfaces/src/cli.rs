@@ -107,7 +107,8 @@ fn run(argv: Vec<OsString>) -> ExitCode {
             fields,
             globals,
         }) => context(globals, printer)
-            .and_then(|context| dispatch(&name, &matches, &fields, &context)),
+            .and_then(|context| dispatch(&name, &matches, &fields, &context))
+            .map_err(|refusal| helped(refusal, &name)),
         Ok(args::Parsed::Text(text)) => printer.raw(&text).map(|()| Ended::Something),
         Err(refusal) => Err(refusal),
     };
@@ -122,6 +123,14 @@ fn run(argv: Vec<OsString>) -> ExitCode {
             ExitCode::from(refusal.code.exit())
         }
     }
+}
+
+/// Bad input for which nobody knew better what to do is the business of the command's own help.
+fn helped(refusal: Refusal, command: &str) -> Refusal {
+    if refusal.code == Code::InvalidInput && refusal.hint.is_empty() {
+        return refusal.hint(format!("inbox {command} --help shows what it takes"));
+    }
+    refusal
 }
 
 fn context(globals: args::Globals, printer: Printer) -> Result<Context, Refusal> {

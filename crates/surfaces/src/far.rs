@@ -72,6 +72,10 @@ impl Far {
             )
             .hint("inbox --db https://HOST:PORT; the token is in INBOX_TOKEN or a file"));
         }
+        if url.parse::<hyper::Uri>().is_err() {
+            return Err(Refusal::input(format!("{url:?} is no URL"))
+                .hint("inbox --db https://HOST:PORT names a server"));
+        }
         // Whoever is between here and there would read the token, and be its agent from then on.
         if scheme != "https" && !is_here(&url) && std::env::var_os(PLAIN).is_none() {
             return Err(Refusal::new(

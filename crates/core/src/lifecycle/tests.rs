@@ -17,6 +17,7 @@ fn every_case(mut check: impl FnMut(&Facts, Command)) {
         Command::Release,
         Command::Cancel,
         Command::Assign,
+        Command::TakeBack,
     ]
     .into_iter()
     .chain(kinds)
@@ -134,7 +135,7 @@ fn a_stale_proof_is_told_that_the_lease_is_lost() {
             && !facts.status.is_final()
             && !matches!(
                 command,
-                Command::Claim { .. } | Command::Cancel | Command::Assign
+                Command::Claim { .. } | Command::Cancel | Command::Assign | Command::TakeBack
             )
         {
             assert_eq!(
@@ -170,7 +171,7 @@ fn an_override_needs_leave_and_is_marked() {
             assert!(facts.asker.may_override);
             assert!(matches!(
                 command,
-                Command::Claim { .. } | Command::Cancel | Command::Assign
+                Command::Claim { .. } | Command::Cancel | Command::Assign | Command::TakeBack
             ));
         }
     });
@@ -267,7 +268,24 @@ fn who_may_take_call_off_and_assign_is_decided_by_its_part_in_the_thread() {
                     LeaseChange::Keep
                 },
             ),
-            Command::Assign if is_open => {
+            Command::TakeBack if is_open && facts.is_work && facts.status.is_held() => (
+                asker.is_creator,
+                EventType::Readdressed,
+                Status::Pending,
+                LeaseChange::Drop,
+            ),
+            Command::TakeBack if is_open && facts.is_work => {
+                let refused = code(decide(facts, command, NOW));
+                let is_own = asker.is_creator || asker.may_override;
+                let wanted = if is_own {
+                    Code::InvalidTransition
+                } else {
+                    Code::NotAllowed
+                };
+                assert_eq!(refused, Err(wanted));
+                return;
+            }
+            Command::Assign | Command::TakeBack if is_open => {
                 let refused = code(decide(facts, command, NOW));
                 assert_eq!(refused, Err(Code::InvalidTransition));
                 return;

@@ -122,16 +122,25 @@ fn files_beside_the_store_may_go_missing() {
 type Cut = fn(&Path, &[u8]);
 
 const CUTS: [Cut; 5] = [
-    |log, _| std::fs::remove_file(log).unwrap(),
-    |log, _| std::fs::write(log, b"").unwrap(),
-    |log, whole| std::fs::write(log, &whole[..whole.len() - 100]).unwrap(),
-    |log, whole| std::fs::write(log, &whole[..whole.len() / 2]).unwrap(),
+    |log, _| put(log, None),
+    |log, _| put(log, Some(b"")),
+    |log, whole| put(log, Some(&whole[..whole.len() - 100])),
+    |log, whole| put(log, Some(&whole[..whole.len() / 2])),
     |log, whole| {
         let mut bytes = whole.to_vec();
-        *bytes.last_mut().unwrap() ^= 1;
-        std::fs::write(log, bytes).unwrap();
+        *bytes.last_mut().expect("it is not empty") ^= 1;
+        put(log, Some(&bytes));
     },
 ];
+
+/// Lays this in the place of a file, or nothing.
+fn put(file: &Path, bytes: Option<&[u8]>) {
+    let done = match bytes {
+        Some(bytes) => std::fs::write(file, bytes),
+        None => std::fs::remove_file(file),
+    };
+    done.expect("a test can do this");
+}
 
 const COMMANDS: [&[&str]; 7] = [
     &["list"],
@@ -179,8 +188,8 @@ fn count(inbox: &Sandbox) -> usize {
     let answer = inbox.run(["list", "--json"]);
     let is_empty = answer.code == 10;
     assert!(is_empty || answer.code == 0, "{answer:?}");
-    let listed: Value = serde_json::from_str(&answer.stdout).unwrap();
-    listed["threads"].as_array().unwrap().len()
+    let listed: Value = serde_json::from_str(&answer.stdout).expect("JSON");
+    listed["threads"].as_array().expect("threads").len()
 }
 
 #[test]

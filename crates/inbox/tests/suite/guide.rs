@@ -31,7 +31,8 @@ pub(crate) use text::{blurred, diff};
 
 /// The commands that a transcript may use besides `inbox`.
 const TOOLS: &[&str] = &[
-    "inbox", "export", "wait", "echo", "cat", "chmod", "psql", "pg_dump", "curl", "kill",
+    "inbox", "export", "wait", "echo", "cat", "chmod", "mkdir", "cp", "psql", "pg_dump", "curl",
+    "kill",
 ];
 
 /// Where `inbox serve` listens unless it is told otherwise.

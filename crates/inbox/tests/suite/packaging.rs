@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use inbox_testkit::sandbox::TempDir;
 use serde_json::Value;
 
+use crate::cli::manual::named_pages;
 use crate::packages::{lock, run};
 use crate::{INBOX, root};
 
@@ -105,6 +106,17 @@ fn the_debian_package_is_installed_plays_the_story_and_is_gone_without_a_trace()
     assert_eq!(field("Package").trim(), "inbox");
     assert_eq!(field("Version").trim(), version);
     assert_eq!(field("Depends").trim(), "", "it needs nothing");
+    let linkage = run(Command::new(root().join("scripts/linkage")).arg(alone()));
+    assert_eq!(
+        linkage.trim(),
+        format!("static {}", field("Architecture").trim())
+    );
+    // A name, and behind it an address, as Debian's policy asks.
+    let keeper = field("Maintainer");
+    assert!(
+        keeper.contains(" <") && keeper.trim().ends_with('>') && keeper.contains('@'),
+        "{keeper}"
+    );
 
     let home = TempDir::in_memory();
     let books = home.path().join("var/lib/dpkg");
@@ -119,6 +131,10 @@ fn the_debian_package_is_installed_plays_the_story_and_is_gone_without_a_trace()
 
     for (file, part) in COMPLETIONS.into_iter().chain([
         ("doc/inbox/copyright", "Permission is hereby granted"),
+        ("doc/inbox/copyright", "/usr/share/common-licenses/LGPL-2.1"),
+        ("doc/inbox/copyright", "make release"),
+        ("doc/inbox/inbox.cdx.json", "\"pkg:generic/glibc@"),
+        ("doc/inbox/inbox.cdx.json", "\"pkg:generic/libgcc@"),
         ("doc/inbox/LICENSE-APACHE", "Apache License"),
         ("doc/inbox/README.md", "durable inbox"),
         ("doc/inbox/docs/guide/first-thread.md", "inbox claim"),
@@ -127,15 +143,39 @@ fn the_debian_package_is_installed_plays_the_story_and_is_gone_without_a_trace()
         let text = String::from_utf8(read(&usr.join("share").join(file))).expect("text");
         assert!(text.contains(part), "{file} lacks {part}");
     }
-    let pages = std::fs::read_dir(usr.join("share/man/man1")).unwrap();
-    let told = run(Command::new(&installed)
-        .args(["man", "--dir", "man", "--json"])
-        .current_dir({
-            std::fs::create_dir(out.path().join("man")).unwrap();
-            out.path()
-        }));
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(pages.count(), told["pages"].as_array().unwrap().len());
+    let unpacked = |file: &str| {
+        let path = usr.join("share/doc/inbox").join(file);
+        run(Command::new("gzip").arg("-dc").arg(path))
+    };
+    assert!(unpacked("changelog.gz").contains("# Changelog"));
+    let notices = unpacked("THIRD-PARTY-NOTICES.gz");
+    for part in [
+        "GNU C Library is linked",
+        "`make release`",
+        "Runtime Library Exception",
+        "GNU LESSER GENERAL PUBLIC LICENSE",
+    ] {
+        assert!(notices.contains(part), "{part}");
+    }
+    // Whatever page another one names is there to be read.
+    let pages: Vec<String> = std::fs::read_dir(usr.join("share/man/man1"))
+        .expect("the pages are there")
+        .map(|page| page.expect("a page").path())
+        .map(|page| run(Command::new("gzip").arg("-dc").arg(page)))
+        .collect();
+    let mut named = 0;
+    for page in &pages {
+        for name in named_pages(page) {
+            let file = usr.join(format!("share/man/man1/{name}.1.gz"));
+            assert!(file.exists(), "there is no page of {name}");
+            named += 1;
+        }
+    }
+    assert!(
+        named > pages.len(),
+        "{named} names in {} pages",
+        pages.len()
+    );
 
     run(dpkg(home.path()).args(["--purge", "inbox"]));
     assert!(!installed.exists());
@@ -198,6 +238,13 @@ fn the_bill_of_materials_has_every_package_of_the_lock_that_is_linked() {
     for name in ["rustls", "ring", "rusqlite", "hyper", "inbox-core", "clap"] {
         assert!(named(name).is_some(), "{name} is missing");
     }
+    let rustc = run(Command::new("rustc").arg("-vV"));
+    let std = named("rust-std").expect("Rust's own library is in it");
+    assert!(
+        rustc.contains(&format!("release: {}\n", std["version"].as_str().unwrap())),
+        "{std}"
+    );
+    assert!(named("glibc").is_none(), "this one takes the system's");
     for name in ["proptest", "jsonschema", "tiktoken-rs", "inbox-testkit"] {
         assert!(named(name).is_none(), "{name} is of the tests");
     }
@@ -206,6 +253,10 @@ fn the_bill_of_materials_has_every_package_of_the_lock_that_is_linked() {
     assert_eq!(depends.len(), components.len() + 1);
     let notices = String::from_utf8(read(&notices)).unwrap();
     assert!(notices.contains("rustls ") && notices.contains("WITHOUT WARRANTY OF ANY KIND"));
+    // Also what stands deeper in a package, and what a package only names.
+    for part in ["fiat-crypto authors", "As alloc-no-stdlib gives it"] {
+        assert!(notices.contains(part), "{part}");
+    }
     let machine = [
         concat!("/ro", "ot/"),
         concat!("/ho", "me/"),
@@ -309,6 +360,17 @@ fn the_image_is_built_of_its_containerfile_and_runs_as_its_own_user() {
     let config = &facts["OCIv1"]["config"];
     assert_eq!(config["Entrypoint"][0], "/usr/bin/inbox");
     assert_eq!(config["User"], "65532:65532");
+    let labels = &config["Labels"];
+    assert_eq!(labels["org.opencontainers.image.title"], "inbox");
+    assert_eq!(
+        labels["org.opencontainers.image.licenses"],
+        "MIT OR Apache-2.0"
+    );
+    assert_eq!(
+        labels["org.opencontainers.image.version"],
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(config["ExposedPorts"]["4380/tcp"].is_object(), "{config}");
     let container = buildah(&["from", "localhost/inbox"]);
     let within = |args: &[&str]| {
         let start = [
@@ -339,17 +401,38 @@ fn the_image_is_built_of_its_containerfile_and_runs_as_its_own_user() {
 }
 
 #[test]
-fn a_binary_that_needs_a_systems_libraries_makes_no_image() {
-    let out = TempDir::in_memory();
-    let mut script = Command::new(root().join("scripts/package"));
+fn a_binary_that_needs_a_systems_libraries_is_not_shipped() {
+    for what in ["deb", "image"] {
+        let out = TempDir::in_memory();
+        let mut script = Command::new(root().join("scripts/package"));
+        script.arg(INBOX).arg(out.path()).arg(what);
+        let refused = script.output().unwrap();
+        assert!(!refused.status.success(), "{what}");
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(told.contains("make release"), "{told}");
+        let made = std::fs::read_dir(out.path()).unwrap().count();
+        assert_eq!(made, 0, "{what}");
+    }
+}
+
+#[test]
+fn a_binary_of_which_nobody_can_say_how_it_is_linked_is_not_shipped() {
+    let (out, tools) = (TempDir::in_memory(), TempDir::in_memory());
+    // All that the script needs up to there, but what reads the binary's headers.
+    for tool in ["bash", "env", "realpath", "mkdir", "dirname", "git", "cut"] {
+        let found = run(Command::new("sh").args(["-c", &format!("command -v {tool}")]));
+        std::os::unix::fs::symlink(found.trim(), tools.path().join(tool)).unwrap();
+    }
+    let mut script = Command::new(tools.path().join("bash"));
+    script.arg(root().join("scripts/package")).arg(alone());
     let refused = script
-        .arg(INBOX)
         .arg(out.path())
         .arg("image")
+        .env("PATH", tools.path())
         .output()
         .unwrap();
     assert!(!refused.status.success());
     let told = String::from_utf8_lossy(&refused.stderr);
-    assert!(told.contains("make release"), "{told}");
+    assert!(told.contains("python3"), "{told}");
     assert!(!out.path().join("image").exists());
 }

@@ -8,7 +8,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::failure::corrupt;
 use super::file::folder_of;
 use super::mark::Mark;
 use crate::error::StoreError;
@@ -38,7 +37,7 @@ impl Place {
             found = std::fs::metadata(&path).map_err(cannot)?;
         }
         if !found.is_file() {
-            return Err(corrupt(&path, "it is not a regular file"));
+            return Err(not_a_file(&path));
         }
         if found.nlink() > 1 && !is_alone_without_drafts(&path, &found) {
             let shown = path.display();
@@ -59,6 +58,20 @@ impl Place {
         };
         must_be_alone(&place.path, place.owner)?;
         Ok(place)
+    }
+}
+
+/// A folder has no damage, and is most often the one that has the store in it.
+fn not_a_file(path: &Path) -> StoreError {
+    let usual = [".agents/coord.db", "coord.db"].map(|name| path.join(name));
+    let there = usual.iter().find(|store| store.is_file());
+    let meant = match there.or(usual.last()).filter(|_| path.is_dir()) {
+        Some(store) => store.display().to_string(),
+        None => "PATH".to_owned(),
+    };
+    StoreError::NotAFile {
+        place: path.display().to_string(),
+        meant,
     }
 }
 

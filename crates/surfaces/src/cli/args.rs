@@ -1,10 +1,11 @@
 //! The arguments: clap commands made from the operations' schemas, and the requests made from them.
 
 mod request;
+mod suggest;
+mod usage;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::Refusal;
 use inbox_ops::{Effect, Identity, Operation, Visitor, Waiting};
@@ -14,6 +15,7 @@ use serde_json::Value;
 use super::local;
 
 pub(crate) use request::{read_body, request};
+pub(crate) use suggest::suggest;
 
 /// What the arguments ask for.
 pub(crate) enum Parsed {
@@ -58,12 +60,9 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Parsed, Refusal> {
         {
             return Ok(Parsed::Text(error.render().to_string()));
         }
-        Err(error) if error.kind() == clap::error::ErrorKind::MissingSubcommand => {
-            return Err(no_command());
-        }
-        Err(error) => return Err(usage(&error, called)),
+        Err(error) => return Err(usage::refusal(&error, called, argv, &command(None))),
     };
-    let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(no_command)?;
+    let (mut name, mut matches) = matches.remove_subcommand().ok_or_else(usage::no_command)?;
     // A command of several words, such as `agent add`.
     while let Some((next, inner)) = matches.remove_subcommand() {
         name = format!("{name} {next}");
@@ -99,16 +98,8 @@ pub(crate) fn bare(argv: &[OsString]) -> Option<Globals> {
 /// The command among the arguments: the first word, or two, that are neither a flag nor a flag's value. An
 /// agent may be named like a command.
 pub(crate) fn called(argv: &[OsString]) -> Option<String> {
-    let mut words = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
-    let mut next = || loop {
-        match words.next()? {
-            "--db" | "--agent" | "--session" => drop(words.next()),
-            // The help before a command is that of all commands.
-            "-h" | "--help" => return None,
-            flag if flag.starts_with('-') => {}
-            word => return Some(word),
-        }
-    };
+    let mut words = words(argv);
+    let mut next = || words.next();
     let first = next()?;
     let names = names();
     if names.iter().any(|name| name == first) {
@@ -125,47 +116,26 @@ pub(crate) fn called(argv: &[OsString]) -> Option<String> {
     names.contains(&whole).then_some(whole)
 }
 
+/// The words among the arguments that are neither flags nor a flag's value, up to a flag that asks for help: the help before a command
+/// is that of all commands.
+fn words(argv: &[OsString]) -> impl Iterator<Item = &str> {
+    let mut args = argv.iter().skip(1).map(|arg| arg.to_str().unwrap_or("-"));
+    std::iter::from_fn(move || {
+        loop {
+            match args.next()? {
+                "--db" | "--agent" | "--session" => drop(args.next()),
+                "-h" | "--help" => return None,
+                flag if flag.starts_with('-') => {}
+                word => return Some(word),
+            }
+        }
+    })
+}
+
 /// Whether a command is one of the second words of a group.
 fn is_below(name: &str, group: &str) -> bool {
     name.strip_prefix(group)
         .is_some_and(|rest| rest.starts_with(' '))
-}
-
-fn no_command() -> Refusal {
-    Refusal::input("no command was given").hint("inbox --help lists the commands")
-}
-
-fn usage(error: &clap::Error, called: Option<&str>) -> Refusal {
-    // A word after `lock` is a passphrase, most likely.
-    let strange = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) => word.as_str(),
-        _ => "-",
-    };
-    if called == Some("lock") && !strange.starts_with('-') {
-        return Refusal::input(
-            "lock takes no passphrase among its arguments, which every process list shows",
-        )
-        .hint("inbox lock asks for it at the terminal; choose another one now");
-    }
-    let rendered = error.render().to_string();
-    let paragraph = rendered.split("\n\n").next().unwrap_or_default();
-    let message = paragraph
-        .trim_start_matches("error: ")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let tip = rendered
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("tip: "))
-        .map(|tip| format!("{tip}; "));
-    let help = called.map_or_else(
-        || "inbox --help".to_owned(),
-        |name| format!("inbox {name} --help"),
-    );
-    Refusal::input(message).hint(format!(
-        "{}{help} shows what it takes",
-        tip.unwrap_or_default()
-    ))
 }
 
 /// The whole command; with `only`, without the others.
@@ -344,6 +314,8 @@ pub(crate) struct Field {
     form: Form,
     help: String,
     is_required: bool,
+    /// The words that it may be, where there is a vocabulary.
+    words: Vec<String>,
 }
 
 impl Field {
@@ -374,8 +346,19 @@ fn fields<T: JsonSchema>() -> (String, Vec<Field>) {
             form: form(name, property),
             help: text(property.get("description")),
             is_required: required.contains(&name.as_str()),
+            words: vocabulary(property),
         });
     (about, fields.collect())
+}
+
+/// The words of a property, or of each of its items.
+fn vocabulary(property: &Value) -> Vec<String> {
+    let several = property.get("anyOf").and_then(Value::as_array);
+    let places = several.into_iter().flatten();
+    let mut places = places.chain(property.get("items")).chain([property]);
+    let words = places.find_map(|place| place.get("enum")?.as_array());
+    let words = words.into_iter().flatten().filter_map(Value::as_str);
+    words.map(str::to_owned).collect()
 }
 
 fn form(name: &str, property: &Value) -> Form {
@@ -416,6 +399,8 @@ fn subcommand<O: Operation>(about: &str, fields: &[Field]) -> Command {
     if !long.is_empty() {
         command = command.long_about(format!("{short}\n\n{}", long.replace('\n', " ")));
     }
+    // Where a command holds others, `help` is none of them: `inbox help` takes their words.
+    command = command.disable_help_subcommand(true);
     // The name of `card set` may be left away, and stands before the file.
     command = command.allow_missing_positional(O::NAME == "card set");
     for field in fields {
@@ -495,14 +480,21 @@ pub(super) fn word_id(name: &str) -> String {
     format!("{name}+")
 }
 
-fn word(field: &Field) -> Arg {
-    let name = match field.name.as_str() {
+/// What stands in the usage for an argument that stands by itself.
+fn word_name(field: &str) -> String {
+    match field {
         "slug" => "NAME".to_owned(),
         "card" => "FILE".to_owned(),
         name => name.to_uppercase(),
-    };
+    }
+}
+
+/// What stands in the usage for the words of a question.
+const PLAIN: &str = "WORDS";
+
+fn word(field: &Field) -> Arg {
     let arg = Arg::new(word_id(&field.name))
-        .value_name(name)
+        .value_name(word_name(&field.name))
         .required(field.is_required && field.name == "card")
         .help(field.help.clone());
     match field.form {
@@ -521,9 +513,9 @@ fn argument(field: &Field) -> Arg {
         .help(field.help.clone())
         .required(field.is_required && !is_long_text(&field.name));
     if field.form == Form::Plain {
-        return arg.value_name("WORDS").num_args(1..);
+        return arg.value_name(PLAIN).num_args(1..);
     }
-    let arg = arg.long(field.flag());
+    let arg = suggest(arg.long(field.flag()), field.words.iter().cloned());
     let value_name = field.flag().to_uppercase().replace('-', "_");
     match field.form {
         Form::Switch => arg.action(ArgAction::SetTrue),

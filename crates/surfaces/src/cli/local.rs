@@ -6,9 +6,11 @@ mod devnet;
 mod doctor;
 mod files;
 mod hcs;
+mod help;
 mod hook;
 mod init;
 mod lock;
+mod man;
 mod migrate;
 mod monitor;
 mod notify;
@@ -32,6 +34,7 @@ use inbox_core::{Code, Refusal};
 use inbox_store::Location;
 use serde_json::json;
 
+use super::args::suggest;
 use super::{Context, Ended, config, operation};
 
 pub(crate) use artifact::describe as artifact;
@@ -70,6 +73,8 @@ pub(crate) const NAMES: &[&str] = &[
     "completions",
     "man",
     "skill",
+    "help",
+    "version",
 ];
 
 /// The skill that agents read.
@@ -116,10 +121,13 @@ fn describe(command: Command, name: &str) -> Command {
         "wire" => wire::describe(command),
         "completions" => command
             .about("Print completions for a shell")
-            .arg(Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh")),
-        "man" => command.about("Print the man page, or write every page into a folder").arg(
-            Arg::new("dir").long("dir").value_name("PATH").help("Write inbox.1 and a page for each command here"),
-        ),
+            .arg(suggest(
+                Arg::new("shell").value_name("SHELL").required(true).help("bash, elvish, fish, powershell or zsh"),
+                ["bash", "elvish", "fish", "powershell", "zsh"],
+            )),
+        "man" => man::describe(command),
+        "help" => help::describe(command),
+        "version" => command.about("Say which version this is, as --version does"),
         "skill" => command.about("Print the skill that teaches an agent to use inbox"),
         _ => command,
     }
@@ -161,7 +169,9 @@ pub(crate) fn run(
         "export" if text("dir").is_some() => files::export(matches, context),
         "import" => files::import(matches, context),
         "completions" => completions(context, &text("shell").unwrap_or_default()),
-        "man" => man(context, text("dir").as_deref()),
+        "man" => man::run(matches, context),
+        "help" => help::run(matches, context),
+        "version" => help::version(context),
         "skill" => print(context, "skill", SKILL),
         _ => return None,
     })
@@ -217,46 +227,24 @@ fn completions(context: &Context, shell: &str) -> Result<Ended, Refusal> {
     print(context, "completions", &String::from_utf8_lossy(&text))
 }
 
-fn man(context: &Context, folder: Option<&str>) -> Result<Ended, Refusal> {
-    let cannot = |error: std::io::Error| {
-        let place = folder.unwrap_or("the man page");
-        Refusal::new(Code::Storage, format!("{place} cannot be written: {error}"))
-    };
-    let render = |command: Command| {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command)
-            .render(&mut page)
-            .map(|()| page)
-            .map_err(cannot)
-    };
-    let Some(folder) = folder else {
-        let page = render(super::command())?;
-        return print(context, "man", &String::from_utf8_lossy(&page));
-    };
-    let mut command = super::command();
-    command.build();
-    let mut pages = vec!["inbox.1".to_owned()];
-    let write = |name: &str, page: Vec<u8>| {
-        std::fs::write(Path::new(folder).join(name), page).map_err(cannot)
-    };
-    write("inbox.1", render(command.clone())?)?;
-    for subcommand in command.get_subcommands() {
-        let name = format!("inbox-{}.1", subcommand.get_name());
-        write(&name, render(subcommand.clone())?)?;
-        pages.push(name);
+/// Reads a whole number for the parser, which would complain of digits and of bounds that nobody has to know.
+fn whole<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok();
+        let within = number.filter(|number| (least..=most).contains(number));
+        within
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| {
+                if most == u64::MAX {
+                    format!("a whole number from {least} on is wanted")
+                } else {
+                    format!("a whole number from {least} to {most} is wanted")
+                }
+            })
     }
-    if context.printer.is_json() {
-        context
-            .printer
-            .object("man", true, &json!({ "dir": folder, "pages": pages }))?;
-    } else {
-        context.printer.raw(&format!(
-            "{}  {} pages\n",
-            visible(folder, false),
-            pages.len()
-        ))?;
-    }
-    Ok(Ended::Something)
 }
 
 fn print(context: &Context, command: &str, text: &str) -> Result<Ended, Refusal> {

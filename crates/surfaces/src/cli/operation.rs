@@ -2,9 +2,10 @@
 
 use clap::ArgMatches;
 use inbox_core::{AgentName, Code, LeaseToken, Refusal};
-use inbox_ops::{Answer, Caller, Identity, Inbox, Operation, Visitor, Waiting};
+use inbox_ops::{Answer, Caller, Effect, Identity, Inbox, Operation, Visitor, Waiting};
 use inbox_store::{Location, Store};
 
+use super::print::done_unsaid;
 use super::{Context, Ended, args, config, far, find, passphrase, wait};
 
 /// Runs the operation with this name.
@@ -57,14 +58,22 @@ impl Runner<'_> {
         let (request, caller) = self.prepare::<O>()?;
         if let Some(far) = far::server(self.context)? {
             let answer = far.call(&request, &caller)?;
-            return self.context.printer.answer(O::NAME, &answer);
+            return self.print::<O>(&answer);
         }
         let inbox = open(self.context)?;
         let caller = self.introduced(&inbox, caller)?;
         let answer = passphrase::with(&inbox, &caller, |caller| request.run(&inbox, caller))?;
-        let ended = self.context.printer.answer(O::NAME, &answer);
+        let ended = self.print::<O>(&answer);
         leave(inbox);
         ended
+    }
+
+    fn print<O: Operation>(&self, answer: &O::Answer) -> Result<Ended, Refusal> {
+        let printed = self.context.printer.answer(O::NAME, answer);
+        printed.map_err(|refusal| match O::EFFECT {
+            Effect::Write => done_unsaid(O::NAME, refusal),
+            Effect::Read | Effect::Wait => refusal,
+        })
     }
 
     fn wait<O: Waiting>(&self) -> Result<Ended, Refusal> {

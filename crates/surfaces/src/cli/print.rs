@@ -128,7 +128,8 @@ impl Printer {
             Err(error) => Err(Refusal::new(
                 Code::Storage,
                 format!("the answer cannot be printed: {error}"),
-            )),
+            )
+            .hint("inbox list shows what is there: what a command did stays done")),
         }
     }
 
@@ -152,7 +153,11 @@ impl Printer {
     /// Prints a refusal: on standard output as JSON, on standard error for people.
     pub(crate) fn refusal(self, refusal: &Refusal) {
         if self.is_json() {
-            let _ = self.raw(&envelope::refusal(refusal));
+            let text = envelope::refusal(refusal);
+            // Where the answer could not be printed, the refusal cannot either, and silence would be taken for a crash.
+            if self.raw(&text).is_err() {
+                complain(text.trim_end());
+            }
             return;
         }
         let refusal = envelope::shortened(refusal);
@@ -257,6 +262,15 @@ impl Printer {
             }
         }
     }
+}
+
+/// Why the answer of a command that writes was not printed. It has written, and whoever takes this for a failure sends it twice.
+pub(crate) fn done_unsaid(command: &str, refusal: Refusal) -> Refusal {
+    Refusal {
+        message: format!("{command} was done, and {}", refusal.message),
+        ..refusal
+    }
+    .hint("inbox list shows what is there; send it again only with the --key that it had")
 }
 
 /// A page as models read it.

@@ -132,6 +132,14 @@ pub fn work_that_is_given_away_is_lost_to_its_holder_and_claimable_there(world: 
     };
     let back = world.call("lead", &back).expect("its creator may");
     assert_eq!(back.thread.assigned_to, "other");
+    // What nobody holds cannot be taken back, and nobody is told that it was.
+    let again = Assign {
+        thread,
+        to: Vec::new(),
+        reason: None,
+    };
+    let refused = world.call("lead", &again);
+    assert_eq!(code(refused), Code::InvalidTransition);
     let taken = world.call("other", &Claim::default()).expect("it is there");
     assert_eq!(taken.thread.map(|it| it.attempts), Some(3));
     let talk = Send {

@@ -1,4 +1,4 @@
-//! Help, completions, man pages, the skill.
+//! Help, completions, the skill.
 
 use std::process::Command;
 
@@ -65,10 +65,12 @@ pub(crate) const COMMANDS: &[&str] = &[
     "completions",
     "man",
     "skill",
+    "help",
+    "version",
 ];
 
 /// The second words of those that are groups.
-const GROUPS: &[(&str, &[&str])] = &[
+pub(super) const GROUPS: &[(&str, &[&str])] = &[
     ("agent", &["add", "set", "list", "show", "remove"]),
     (
         "session",
@@ -302,37 +304,19 @@ fn completions_are_whole_and_the_shell_reads_them() {
             assert!(read.success());
         }
     }
+    // What an argument may be is offered, too.
+    let offers = |wanted: &str| {
+        let outcome = desk.inbox.run(["completions", "zsh"]);
+        let zsh = outcome.stdout;
+        assert!(zsh.contains(wanted), "{wanted}");
+    };
+    offers(":shell -- bash, elvish, fish, powershell or zsh:(bash elvish fish powershell zsh)");
+    offers("(pending claimed in_progress blocked done failed cancelled)");
+    offers("(urgent high normal low fyi)");
+    offers("(claude codex gemini opencode cursor agy)");
+    offers("(kills points power");
     let answer = desk.ok("completions bash");
     assert!(answer["text"].as_str().unwrap().contains("_inbox"));
-}
-
-#[test]
-fn man_prints_the_page_and_writes_all_of_them() {
-    let desk = Desk::new();
-    let page = desk.inbox.run(["man"]);
-    assert_eq!(page.code, 0);
-    assert!(page.stdout.contains(".TH inbox 1"), "{page}");
-    std::fs::create_dir(desk.inbox.folder().join("pages")).unwrap();
-    let answer = desk.ok("man --dir pages");
-    assert_eq!(
-        answer["pages"].as_array().unwrap().len(),
-        COMMANDS.len() + 1
-    );
-    for command in COMMANDS {
-        let path = desk.inbox.folder().join(format!("pages/inbox-{command}.1"));
-        assert!(
-            std::fs::read_to_string(path).unwrap().contains(".TH"),
-            "{command}"
-        );
-    }
-    let error = desk.refused(50, "storage", "man --dir no/such/folder");
-    assert!(
-        error["message"]
-            .as_str()
-            .unwrap()
-            .contains("no/such/folder"),
-        "{error}"
-    );
 }
 
 #[test]

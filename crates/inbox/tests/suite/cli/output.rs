@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::desk::{Desk, args};
+use super::desk::{Desk, args, text};
 use crate::INBOX;
 
 /// Sequences that drive a terminal, hide text or reorder it.
@@ -338,16 +338,44 @@ fn a_reader_that_has_gone_is_no_error() {
 #[test]
 fn an_answer_that_cannot_be_printed_is_an_error() {
     let desk = Desk::new();
-    let full = std::fs::OpenOptions::new()
+    let output = into_the_full(&desk, &["skill"]);
+    assert_eq!(output.status.code(), Some(50));
+}
+
+/// Runs a line whose answer goes to a full disk.
+fn into_the_full(desk: &Desk, line: &[&str]) -> std::process::Output {
+    let mut command = desk.inbox.command(line);
+    let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")
         .unwrap();
-    let mut command = desk.inbox.command(["skill"]);
-    let output = command
-        .stdout(full)
-        .spawn()
-        .unwrap()
-        .wait_with_output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(50));
+    command.stdout(full).output().unwrap()
+}
+
+#[test]
+fn a_write_whose_answer_cannot_be_printed_says_that_it_was_done() {
+    let desk = Desk::new();
+    let line = ["send", "--from", "lead", "--to", "x", "--subject", "full"];
+    let plain = into_the_full(&desk, &line);
+    let said = String::from_utf8_lossy(&plain.stderr).into_owned();
+    assert_eq!(plain.status.code(), Some(50), "{said}");
+    assert!(said.contains("send was done"), "{said}");
+    assert!(
+        said.contains("inbox list") && said.contains("--key"),
+        "{said}"
+    );
+    let json = into_the_full(&desk, &[&line[..], &["--json"]].concat());
+    let told: serde_json::Value = serde_json::from_slice(&json.stderr).expect("a refusal as JSON");
+    assert_eq!(told["error"]["code"], "storage");
+    assert!(
+        text(&told["error"]["message"]).contains("send was done"),
+        "{told}"
+    );
+    assert_eq!(desk.ok("list")["threads"].as_array().unwrap().len(), 2);
+    let read = into_the_full(&desk, &["list"]);
+    let said = String::from_utf8_lossy(&read.stderr).into_owned();
+    assert!(
+        !said.contains("was done") && said.contains("cannot be printed"),
+        "{said}"
+    );
 }

@@ -23,7 +23,7 @@ fn usage_errors_are_exit_30_and_json_wherever_the_flag_stands() {
         &["backup", "--json"],
         &["send", "--from", "a", "--from", "b", "--json"],
         &["list", "--agent", "a", "--agent", "b", "--json"],
-        &["help", "--json"],
+        &["help", "nonsense", "--json"],
     ] {
         let outcome = desk.inbox.run(line);
         let refused = outcome.refused(30, "invalid_input");
@@ -311,6 +311,11 @@ fn arguments_that_are_not_utf8_are_bad_input() {
         let outcome = desk.inbox.run(&line);
         assert_eq!(outcome.code, 30, "{flag}: {outcome}");
         assert_eq!(outcome.json()["ok"], false);
+        let message = outcome.json()["error"]["message"].clone();
+        // That a flag is there twice is said first.
+        let is_twice = matches!(flag, "--subject" | "--from");
+        let is_named = text(&message).contains("a\u{fffd}\u{fffd}");
+        assert!(is_twice || is_named, "{flag}: {message}");
     }
     assert_eq!(before, desk.snapshot());
 }
@@ -368,4 +373,35 @@ fn refusals_are_decided_in_the_contracts_order() {
         "lease_conflict",
         "update --agent x --thread thr_1 --summary s",
     );
+}
+
+#[test]
+fn what_is_missing_or_out_of_range_is_named_as_the_usage_names_it() {
+    let desk = Desk::new();
+    let help = |line: &str, wanted: &str, command: &str| {
+        let error = desk.refused(30, "invalid_input", line);
+        assert!(text(&error["message"]).contains(wanted), "{line}: {error}");
+        let hint = format!("inbox {command} --help");
+        assert!(text(&error["hint"]).contains(&hint), "{line}: {error}");
+    };
+    help("token create", "--agent", "token create");
+    help("agent show", "NAME", "agent show");
+    help("channel show", "ID", "channel show");
+    help("memory add --agent a", "--text", "memory add");
+    help("list --limit 0", "--limit is 0", "list");
+    help("list --limit x", "--limit", "list");
+    help("send --from a --to w --subject=", "subject", "send");
+    help("torture --seconds x", "a whole number from 1 on", "torture");
+    help("torture --rounds 0", "a whole number from 1 on", "torture");
+    help("torture --seed=-1", "a whole number from 0 on", "torture");
+    help(
+        "run --concurrency 257 --agent a",
+        "a whole number from 1 to 256",
+        "run",
+    );
+    for flag in ["--body-file", "--brief"] {
+        let line = format!("send --from a --to w --subject s {flag} no/file");
+        help(&line, "no/file", "send");
+    }
+    help("card validate no/file", "no/file", "card validate");
 }

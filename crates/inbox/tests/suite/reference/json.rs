@@ -131,6 +131,8 @@ fn local() -> String {
         ("completions", &["completions", "bash"]),
         ("man", &["man", "--dir", "."]),
         ("skill", &["skill"]),
+        ("help", &["help", "send"]),
+        ("version", &["version"]),
     ] {
         let answer = sandbox.run(args.iter().chain(&["--json"])).ok();
         let rows = answer.as_object().into_iter().flatten();

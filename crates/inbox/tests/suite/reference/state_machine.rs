@@ -24,6 +24,7 @@ const COMMANDS: &[(&str, Command)] = &[
     ("release", Command::Release),
     ("cancel", Command::Cancel),
     ("assign", Command::Assign),
+    ("assign without --to", Command::TakeBack),
 ];
 
 /// Who asks: what a token proves, or nothing.
@@ -96,7 +97,10 @@ pub(super) fn document() -> String {
 
 /// Who takes a step.
 fn asker(command: Command) -> Who {
-    if matches!(command, Command::Cancel | Command::Assign) {
+    if matches!(
+        command,
+        Command::Cancel | Command::Assign | Command::TakeBack
+    ) {
         Who::Creator
     } else {
         Who::Holder

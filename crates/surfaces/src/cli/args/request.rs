@@ -7,7 +7,7 @@ use inbox_core::{Refusal, limit};
 use inbox_ops::{Identity, Operation};
 use serde_json::{Map, Number, Value};
 
-use super::{Field, Form, is_long_text, word_id};
+use super::{Field, Form, PLAIN, Place, is_long_text, place, word_id, word_name};
 
 /// Makes an operation's request from its arguments, reading the files that they name.
 pub(crate) fn request<O: Operation>(
@@ -18,22 +18,37 @@ pub(crate) fn request<O: Operation>(
     let mut object = Map::new();
     for field in fields {
         if O::IDENTITY == Identity::Ignored && field.name == "agent" {
-            if let Some(agent) = agent_flag {
-                object.insert(field.name.clone(), agent.into());
+            match agent_flag {
+                Some(agent) => drop(object.insert(field.name.clone(), agent.into())),
+                None if field.is_required => return Err(Refusal::input("--agent is missing")),
+                None => {}
             }
             continue;
         }
         match value(field, matches)? {
             Some(value) => drop(object.insert(field.name.clone(), value)),
             None if field.is_required => {
-                return Err(Refusal::input(format!("{} is missing", field.name))
-                    .hint(format!("inbox {} --help shows what it takes", O::NAME)));
+                return Err(Refusal::input(format!(
+                    "{} is missing",
+                    shown(O::NAME, field)
+                )));
             }
             None => {}
         }
     }
     serde_json::from_value(Value::Object(object))
         .map_err(|error| Refusal::from_carried(&error.to_string()))
+}
+
+/// A field as the usage names it.
+fn shown(command: &str, field: &Field) -> String {
+    let flag = format!("--{}", field.flag());
+    match place(command, &field.name) {
+        Place::Flag if field.form == Form::Plain => PLAIN.to_owned(),
+        Place::Flag => flag,
+        Place::Word => word_name(&field.name),
+        Place::Either => format!("{} or {flag}", word_name(&field.name)),
+    }
 }
 
 fn value(field: &Field, matches: &ArgMatches) -> Result<Option<Value>, Refusal> {

@@ -162,7 +162,9 @@ impl Running {
             .enable_all()
             .build()
             .map_err(|error| Refusal::new(Code::Internal, format!("no runtime: {error}")))?;
-        let devnet = runtime.block_on(Devnet::start(options)).map_err(refused)?;
+        let devnet = runtime
+            .block_on(Devnet::start(options))
+            .map_err(|error| refused(error, options.data.as_deref()))?;
         Ok(Running { devnet, runtime })
     }
 
@@ -196,7 +198,7 @@ impl Running {
     }
 }
 
-fn refused(error: StartError) -> Refusal {
+fn refused(error: StartError, data: Option<&Path>) -> Refusal {
     let message = error.to_string();
     match error {
         StartError::Listen(..) => Refusal::new(Code::Storage, message)
@@ -204,8 +206,14 @@ fn refused(error: StartError) -> Refusal {
         StartError::Thread(_) => Refusal::new(Code::Internal, message),
         StartError::Ledger(LedgerError::InUse(_)) => Refusal::new(Code::Storage, message)
             .hint("inbox devnet --data FILE keeps another ledger"),
-        StartError::Ledger(_) => Refusal::new(Code::Storage, message)
-            .hint("inbox devnet reset throws the ledger away"),
+        StartError::Ledger(error) if error.is_of_content() && data.is_some_and(is_devnet) => {
+            Refusal::new(Code::Storage, message).hint("inbox devnet reset throws the ledger away")
+        }
+        StartError::Ledger(error) if error.is_of_content() => Refusal::new(Code::Storage, message)
+            .hint("inbox devnet --data FILE names another file; this one is another program's"),
+        StartError::Ledger(_) => Refusal::new(Code::Storage, message).hint(
+            "ls -l shows who may write it and its folder; inbox devnet --data FILE names another place",
+        ),
     }
 }
 
@@ -268,7 +276,8 @@ fn reset(matches: &ArgMatches, context: &Context) -> Result<Ended, Refusal> {
             return Err(Refusal::new(Code::Storage, error.to_string())
                 .hint("stop the devnet that runs, and try again"));
         }
-        Err(error @ LedgerError::Foreign(_)) if !is_devnet(&data) => {
+        // Whatever it is, it is somebody's.
+        Err(error) if error.is_of_content() && !is_devnet(&data) => {
             return Err(Refusal::input(error.to_string()).hint("inbox devnet reset --data FILE"));
         }
         // An older one, or a broken one, is thrown away like any other.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use inbox_core::{Code, Refusal, Session};
 use inbox_ops::{Block, Cell, Page};
-use inbox_store::{Location, Store};
+use inbox_store::{GO_BACK, Location, Store};
 use serde::Serialize;
 use serde_json::json;
 
@@ -179,7 +179,7 @@ fn report(context: &Context, checks: &[Check]) -> Result<Ended, Refusal> {
     let failed = checks.iter().find(|check| check.status == "error");
     let refusal = failed.map(|check| {
         let hint = if check.hint.is_empty() {
-            "restore the newest inbox backup, and keep the damaged file"
+            GO_BACK
         } else {
             &check.hint
         };
@@ -285,8 +285,7 @@ fn integrity(store: &Store) -> Check {
         }
         Ok(problems) => Check::failed(
             "integrity",
-            &Refusal::new(Code::StoreCorrupt, problems.join("; "))
-                .hint("restore the newest inbox backup, and keep the damaged file"),
+            &Refusal::new(Code::StoreCorrupt, problems.join("; ")).hint(GO_BACK),
         ),
         Err(error) => Check::failed("integrity", &error.into()),
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, Refusal};
 use inbox_ops::{Caller, Config, Fetch, Prompt};
 use inbox_runner::{Line, Plan, Stop, Tally};
@@ -57,7 +57,7 @@ pub(super) fn describe(command: Command) -> Command {
                 .long("concurrency")
                 .value_name("N")
                 .default_value("1")
-                .value_parser(value_parser!(u16).range(1..=256))
+                .value_parser(super::whole::<u16>(1, 256))
                 .help("Run so many commands at once"),
         )
         .arg(

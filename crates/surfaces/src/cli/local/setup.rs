@@ -21,6 +21,7 @@ use inbox_core::text::visible;
 use inbox_core::{Code, Refusal};
 use serde_json::{Value, json};
 
+use super::super::args::suggest;
 use super::super::print::complain;
 use super::super::{Context, Ended};
 pub(crate) use client::Client;
@@ -35,12 +36,13 @@ pub(super) fn describe(command: Command) -> Command {
         .long_about(
             "Give the agents of your clients an inbox\n\nWithout a name it is every client that is found here. It shows what it would change, asks once, keeps a copy of every file as it was, and then proves itself with a message that the client's hook prints. --remove takes it all out again, byte for byte where nobody has changed the file since.",
         )
-        .arg(
+        .arg(suggest(
             Arg::new("client")
                 .value_name("CLIENT")
                 .num_args(0..)
                 .help("claude, codex, gemini, opencode, cursor or agy"),
-        )
+            Client::ALL.map(Client::name),
+        ))
         .arg(flag("yes").help("Do it without asking"))
         .arg(flag("dry-run").help("Show every change and do nothing"))
         .arg(flag("remove").help("Take out what setup put in"))

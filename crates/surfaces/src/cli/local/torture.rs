@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use inbox_core::{Code, EventId, Refusal, ThreadId};
 use inbox_ops::{Caller, Inbox, WaitReply};
 use inbox_store::Location;
-use inbox_torture::{Asked, Plan, Report, Row, Tools, keeper, play, worker};
+use inbox_torture::{Asked, PARTS, Plan, Report, Row, Tools, keeper, play, worker};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::whole;
+use crate::cli::args::suggest;
 use crate::cli::{Context, Ended, find, wait};
 
 /// How long it takes unless somebody says otherwise.
@@ -28,7 +30,7 @@ pub(super) fn describe(command: Command) -> Command {
         Arg::new(name).long(name).value_name(value).help(help)
     };
     // None of it would be a run that tried nothing and says that all held.
-    let from_one = value_parser!(u64).range(1..);
+    let from_one = whole::<u64>(1, u64::MAX);
     command
         .about("Try on this machine what inbox promises: kills, races, stopped workers, clocks, crowds")
         .long_about(
@@ -36,7 +38,7 @@ pub(super) fn describe(command: Command) -> Command {
         )
         .arg(
             number("seconds", "N", "Take so long, for all parts together")
-                .value_parser(from_one)
+                .value_parser(from_one.clone())
                 .default_value(SECONDS)
                 .conflicts_with_all(["rounds", "round"]),
         )
@@ -47,20 +49,21 @@ pub(super) fn describe(command: Command) -> Command {
         )
         .arg(
             number("round", "N", "Go this round of each part, to see it again")
-                .value_parser(value_parser!(u64)),
+                .value_parser(whole::<u64>(0, u64::MAX)),
         )
         .arg(
             number("seed", "N", "Throw the dice of this seed [default: another each time]")
-                .value_parser(value_parser!(u64)),
+                .value_parser(whole::<u64>(0, u64::MAX)),
         )
-        .arg(
+        .arg(suggest(
             Arg::new("only")
                 .long("only")
                 .value_name("PART,…")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
                 .help("Try these parts alone"),
-        )
+            PARTS.iter().map(|part| part.name()),
+        ))
         .arg(
             Arg::new("keep")
                 .long("keep")

@@ -249,12 +249,10 @@ fn offline(file: &str, network: Option<&Network>, context: &Context) -> Result<E
         .hint("inbox proof MESSAGE writes another, where the store is")
         .detail("field", unproven.field())
     };
+    // What is no JSON was never a proof, and contradicts nothing.
     let value: Value = serde_json::from_str(&text).map_err(|error| {
-        broken(&Unproven::Form {
-            field: "the file".to_owned(),
-            found: error.to_string(),
-            expected: "JSON",
-        })
+        Refusal::input(format!("{file} is not a proof: it is not JSON ({error})"))
+            .hint("inbox proof MESSAGE writes one, where the store is")
     })?;
     let (proof, proven) = Proof::check(&value).map_err(|unproven| broken(&unproven))?;
     if let Some(network) = network {

@@ -28,7 +28,7 @@ pub(super) fn commands() -> Vec<Command> {
                     .long("limit")
                     .value_name("N")
                     .default_value(MOST)
-                    .value_parser(clap::value_parser!(u16).range(1..=10_000))
+                    .value_parser(crate::cli::local::whole::<u16>(1, 10_000))
                     .help("Read at most so many profiles"),
             ),
     ]
