@@ -172,7 +172,7 @@ fn a_read_and_a_lock_are_shown_to_who_asks_for_all_and_to_nobody_else() {
     let locks = nosy.asked.iter().filter(|call| **call == lock);
     assert_eq!(locks.count(), 1, "{:?}", nosy.asked);
     let mut notes = Notes::default();
-    follow(&shell(&folder.0, &script), &folder.0, &mut notes).expect("it is watched");
+    let _ = follow(&shell(&folder.0, &script), &folder.0, &mut notes).expect("it is watched");
     assert!(!notes.calls.iter().any(|call| is_read(&call)));
     assert!(!notes.calls.contains(&lock));
 }
