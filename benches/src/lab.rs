@@ -93,7 +93,7 @@ impl Lab {
             first_line(&inbox, &["--version"]),
             first_line("rustc", &["--version"]),
             peers.versions(),
-            kernel.trim(),
+            kernel.trim().split('-').next().unwrap_or_default(),
         )
     }
 }

@@ -92,15 +92,14 @@ impl Place {
             .iter()
             .find(|(name, _)| matches!(*name, "engine" | "server"));
         let uname = rustix::system::uname();
+        let release = uname.release().to_string_lossy();
+        // Whose build of it that is names a machine, and explains nothing.
+        let release = release.split(['-', '+']).next().unwrap_or_default();
         Place {
             program: env!("CARGO_PKG_VERSION"),
             database: database.map(|(_, value)| value.clone()).unwrap_or_default(),
             schema: inbox_store::sql::SCHEMA_VERSION,
-            system: format!(
-                "{} {}",
-                uname.sysname().to_string_lossy(),
-                uname.release().to_string_lossy()
-            ),
+            system: format!("{} {release}", uname.sysname().to_string_lossy()),
             file_system: file_system(folder),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use inbox_store::FailPoint;
+use inbox_store::{FailPoint, Store};
 
 use super::cases::{Case, Way};
 use super::line::{Line, fill};
 use super::{OF_LOG, dies};
+use crate::child::eventually;
 use crate::ground::Ground;
+use crate::races::first;
 use crate::zombies::changed;
 use crate::{Broken, must};
 
@@ -114,6 +116,9 @@ pub(super) fn all_points(ground: &Ground<'_>, case: &Case) -> Result<(), Broken>
             clean: &clean,
         };
         dies(death.line.command(ground), &death.what, at)?;
+        if ground.is_served() {
+            is_let_go(&store)?;
+        }
         let left = store.dump()?;
         match case.way {
             Way::AtOnce => {
@@ -145,6 +150,16 @@ pub(super) fn all_points(ground: &Ground<'_>, case: &Case) -> Result<(), Broken>
             }
         }
     }
+    Ok(())
+}
+
+/// Waits until a server has noticed that a client died: what that one had taken is passed over until then, as by who claims what comes next.
+fn is_let_go(store: &Store) -> Result<(), Broken> {
+    const TAKEN: &str = "SELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND relation = 'threads'::regclass";
+    eventually("a server lets go of what a dead client had taken", || {
+        let taken = store.look(TAKEN).map(|rows| first(&rows));
+        (!matches!(taken, Ok(1..))).then_some(taken)
+    })??;
     Ok(())
 }
 
