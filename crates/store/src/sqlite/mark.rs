@@ -16,7 +16,7 @@ use inbox_core::sabotage::planted;
 
 use super::lock::WriteLock;
 use super::{Sqlite, beside};
-use crate::error::StoreError;
+use crate::error::{GO_BACK, StoreError};
 use crate::private;
 use crate::sql::{self, Sql};
 
@@ -127,9 +127,7 @@ impl Sqlite {
                 self.path.display()
             ),
             hint: format!(
-                "put {log} back; or mv {}* elsewhere, once nobody uses the store, and cp a backup into its place; or go on with \
-                 what is left: rm {}",
-                self.path.display(),
+                "put {log} back; or, to go back to a copy, {GO_BACK}; or, once nobody uses the store, rm {} goes on with what is left",
                 lock.display()
             ),
         })
