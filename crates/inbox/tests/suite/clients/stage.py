@@ -12,6 +12,7 @@ has started outlives it.
 """
 
 import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -106,7 +107,9 @@ def main():
     # As when a person closes the window; who does not listen to that is ended.
     for way in (signal.SIGHUP, signal.SIGKILL):
         if watcher.is_alive():
-            os.kill(child, way)
+            # It may end by itself at this moment.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, way)
             watcher.join(5)
 
 
