@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use inbox_core::{Code, Refusal};
+use inbox_core::{Code, Refusal, text};
 use inbox_hcs::{AccountId, TopicId};
 use inbox_hedera::key::PrivateKey;
 use inbox_store::private;
@@ -182,7 +182,11 @@ impl Keys {
         let wrong = |what: &dyn std::fmt::Display| {
             Refusal::new(
                 Code::StoreCorrupt,
-                format!("{name} in {} is broken: {what}", self.path.display()),
+                format!(
+                    "{} in {} is broken: {what}",
+                    text::quoted(name),
+                    self.path.display()
+                ),
             )
             .hint(aside(&self.path))
         };

@@ -97,6 +97,22 @@ fn a_key_in_the_wrong_place_of_the_file_is_not_repeated() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn a_name_without_end_makes_no_refusal_without_end() {
+    let folder = place("long");
+    let path = folder.join("hedera.keys");
+    let name = "[".repeat(5_000);
+    let text = format!(
+        "{{\"version\":2,\"networks\":{{\"local\":{{\"agents\":{{\"{name}\":{{\"account_id\":\"x\",\"private_key\":\"y\"}}}}}}}}}}"
+    );
+    std::fs::write(&path, &text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let refusal = ask(&path).unwrap_err();
+    assert_eq!(refusal.code, Code::StoreCorrupt, "{refusal:?}");
+    assert!(refusal.message.len() < 600, "{refusal:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// What is secret of two keys: an Ed25519 key's digits, and an ECDSA key's.
 const SECRETS: [&str; 2] = [
     "91132178e72057a1d7528025956fe39b0b847f200ab59b2fdd367017f3087137",
